@@ -1,0 +1,212 @@
+"""The command line: every command is a thin shell around the Python API."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gexplorer.errors import GexplorerError, OptionError
+
+if TYPE_CHECKING:
+    from gexplorer.compiler import Compilation
+    from gexplorer.passes.manager import Progress
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class _Group(click.Group):
+    """Turns every error that a user can cause into one line on stderr and exit status 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except GexplorerError as error:
+            click.echo(f"gexplorer: {error}", err=True)
+            ctx.exit(1)
+        except MemoryError:
+            click.echo("gexplorer: out of memory", err=True)
+            ctx.exit(1)
+        except RecursionError:
+            click.echo("gexplorer: the model's graphs are nested too deeply", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="gexplorer")
+def cli() -> None:
+    """Watch a graph compiler turn an ONNX model into an offline NPU program.
+
+    MODEL is the path of an ONNX file or the name of a model of the zoo (gexplorer zoo).
+    """
+
+
+def compile_options(command: Command) -> Command:
+    """The flags that every command which compiles has."""
+    for decorate in reversed(
+        (
+            click.argument("model"),
+            click.option("--soc", default=None, metavar="NAME", help="The chip, such as Ascend910B3."),
+            click.option("--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224", help="Shape of an input."),
+            click.option("--off", multiple=True, metavar="RULE", help="Switch a pass or rule off."),
+            click.option("--on", multiple=True, metavar="RULE", help="Switch a pass or rule on."),
+            click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
+        )
+    ):
+        command = decorate(command)
+    return command
+
+
+def compile_model(
+    model: str,
+    soc: str | None,
+    shapes: tuple[str, ...],
+    off: tuple[str, ...],
+    on: tuple[str, ...],
+    settings: tuple[str, ...],
+) -> Compilation:
+    """Compiles what the common flags ask for, with progress when somebody watches."""
+    from gexplorer.compiler import compile as compile_  # the heavy imports start here
+    from gexplorer.options import parse_settings, parse_shapes
+
+    options = parse_settings(settings)
+    options["shapes"] = parse_shapes(shapes)
+    options["fusion"] = dict.fromkeys(on, True) | dict.fromkeys(off, False)
+    if soc is not None:
+        options["soc"] = soc
+    with _progress() as tell:
+        return compile_(model, tell=tell, **options)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Progress], None] | None]:
+    """A progress line on stderr, only on a terminal and only for work longer than a second."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from gexplorer.render.terminal import ProgressLine
+
+    line = ProgressLine()
+    try:
+        yield line.tell
+    finally:
+        line.clear()
+
+
+@cli.command()
+@compile_options
+@click.option("--json", "json_to", metavar="FILE|-", help="Write the summary as JSON; - for standard output.")
+def compile(json_to: str | None, **common: Any) -> None:  # noqa: A001
+    """Compile a model and print what each stage did."""
+    compiled = compile_model(**common)
+    if json_to is not None:
+        _write_json(compiled.summary(), json_to)
+    if json_to != "-":
+        from gexplorer.render.terminal import print_compilation
+
+        print_compilation(compiled)
+
+
+@cli.command()
+@compile_options
+@click.option("--step", metavar="N|NAME", help="Show one step: what it rewrote and what nearly.")
+@click.option("--onnx", "onnx_to", type=click.Path(path_type=Path), help="Write the graph after the step as ONNX.")
+@click.option("--text", "as_text", is_flag=True, help="Print the graph after the step in text form.")
+@click.option("--json", "json_to", metavar="FILE|-", help="Write the step's rewrites and near misses as JSON.")
+def steps(step: str | None, onnx_to: Path | None, as_text: bool, json_to: str | None, **common: Any) -> None:
+    """List the steps of a compilation, show one, or write its graph as a runnable ONNX model."""
+    compiled = compile_model(**common)
+    chosen = _step(compiled, step)
+    if onnx_to is not None:
+        from gexplorer.ir.to_onnx import save_onnx
+
+        save_onnx(chosen.after, onnx_to)
+        click.echo(f"{onnx_to}: the graph after step {chosen.index} ({chosen.name})", err=True)
+        return
+    if as_text:
+        from gexplorer.ir.text import to_text
+
+        click.echo(to_text(chosen.after), nl=False)
+        return
+    if json_to is not None:
+        from gexplorer.views.steps import step_detail, step_list
+
+        _write_json(step_detail(chosen) if step is not None else step_list(compiled.steps), json_to)
+        return
+    from gexplorer.render.terminal import print_step, print_steps
+
+    if step is None:
+        print_steps(compiled.steps)
+    else:
+        print_step(chosen)
+
+
+@cli.command()
+@click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
+def rules(json_to: str | None) -> None:
+    """List all passes and rules: order, name, the real GE's name, on or off, what they do."""
+    from gexplorer.views.rules import rule_list
+
+    rows = rule_list()
+    if json_to is not None:
+        _write_json(rows, json_to)
+        return
+    from gexplorer.render.terminal import print_rules
+
+    print_rules(rows)
+
+
+@cli.command()
+@click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
+def zoo(json_to: str | None) -> None:
+    """List the models that are built in, with the options that change them."""
+    from gexplorer.views.zoo import zoo_list
+
+    rows = zoo_list()
+    if json_to is not None:
+        _write_json(rows, json_to)
+        return
+    from gexplorer.render.terminal import print_zoo
+
+    print_zoo(rows)
+
+
+@cli.command()
+@compile_options
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out.")
+def report(output: Path | None, **common: Any) -> None:
+    """Write one self-contained HTML page about the compilation."""
+    compiled = compile_model(**common)
+    path = output or Path(Path(compiled.source.name.partition(":")[0]).name).with_suffix(".html")
+    compiled.report(path)
+    click.echo(f"{path.resolve()}")
+
+
+def main() -> None:
+    """The ``gexplorer`` command."""
+    cli(prog_name="gexplorer")
+
+
+def _step(compiled: Compilation, wanted: str | None) -> Any:
+    if wanted is None:
+        return compiled.steps[-1]
+    try:
+        return compiled.steps[int(wanted) if wanted.lstrip("-").isdigit() else wanted]
+    except (KeyError, IndexError):
+        names = ", ".join(step.name for step in compiled.steps)
+        raise OptionError(f"no step {wanted!r}; there are 0 to {len(compiled.steps) - 1}: {names}") from None
+
+
+def _write_json(data: object, target: str) -> None:
+    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    if target == "-":
+        sys.stdout.write(text)
+    else:
+        from gexplorer.output import write_file
+
+        write_file(target, text)

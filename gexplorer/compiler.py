@@ -1,0 +1,181 @@
+"""The compilation: six stages in order, every step kept. The only module that knows them all."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from gexplorer.errors import OptionError
+from gexplorer.frontends.onnx import SourceModel, read
+from gexplorer.ir.graph import Graph
+from gexplorer.ir.symbols import Dim
+from gexplorer.ir.verify import verify
+from gexplorer.ops.shapes import Facts, bind_inputs, infer_graph, with_types
+from gexplorer.options import Options
+from gexplorer.passes.base import Context, Limits
+from gexplorer.passes.manager import Progress, chosen_passes, run_passes
+from gexplorer.trace.records import Step, Steps
+
+if TYPE_CHECKING:
+    import onnx
+    import onnx_ir
+
+    ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
+
+Tell = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What came of compiling one model with one set of options.
+
+    Attributes:
+        source: the model as read.
+        options: what was asked for.
+        steps: every step of every stage, by number or name.
+    """
+
+    source: SourceModel
+    options: Options
+    steps: Steps
+
+    @property
+    def graph(self) -> Graph:
+        """The graph after the last step."""
+        return self.steps[-1].after
+
+    def summary(self) -> dict[str, object]:
+        """The whole compilation as plain data, schema ``gexplorer.summary/1``."""
+        from gexplorer.views.summary import summarise
+
+        return summarise(self)
+
+    def report(self, path: str | Path) -> Path:
+        """Writes one self-contained HTML page; returns its path."""
+        from gexplorer.render.report import write_report
+
+        return write_report(self, Path(path))
+
+    def replace(self, **changes: object) -> Compilation:
+        """The same model compiled with other options; mappings such as ``fusion`` are merged."""
+        options = self.options.with_changes(changes)
+        return self if options == self.options else compile_source(self.source, options)
+
+
+def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) -> Compilation:  # noqa: A001
+    """Compiles a model.
+
+    Args:
+        model: path of an ONNX file, name of a zoo model (``qwen2.5-7b:layers=2``), or a model in memory.
+        tell: called before each pass with how far the work is.
+        **options: fields of ``Options``, such as ``soc``, ``shapes`` and ``fusion``.
+
+    Raises:
+        ModelError: the model cannot be read.
+        VerifyError: it is not a valid model.
+        OptionError: an option cannot be used.
+        PassError: a pass failed; ``error.steps`` holds the steps up to there.
+    """
+    chosen = Options().with_changes(options)
+    start = perf_counter()
+    with paused_gc():
+        source = load(model)
+        return compile_source(source, chosen, tell=tell, read_seconds=perf_counter() - start)
+
+
+def load(model: ModelLike) -> SourceModel:
+    """Reads a model from wherever it is. A name that is no file may be a zoo model."""
+    if isinstance(model, str) and not Path(model).exists():
+        from gexplorer.frontends import zoo
+
+        name, options = zoo.parse_spec(model)
+        if name in zoo.names():
+            try:
+                return replace(read(zoo.build(name, **options)), name=model)
+            except ValueError as error:
+                raise OptionError(str(error)) from None
+    return read(model)
+
+
+def compile_source(
+    source: SourceModel, options: Options, *, tell: Tell | None = None, read_seconds: float = 0.0
+) -> Compilation:
+    """Compiles a model that has been read."""
+    tell = tell or (lambda progress: None)
+    with paused_gc():
+        passes = chosen_passes(options.fusion)
+        steps, contents = _parse(source, options, read_seconds)
+        limits = Limits(options.fold_read_bytes, options.fold_growth_bytes)
+        steps += run_passes(
+            steps[-1].after,
+            passes,
+            Context(limits, contents),
+            first_index=len(steps),
+            earlier=steps,
+            tell=tell,
+        )
+        verify(steps[-1].after)
+        done = Compilation(source, options, Steps(steps))
+    if options.verify == "per-step":
+        from gexplorer.validation.equality import require_equal_steps
+
+        require_equal_steps(done.steps, options.seeds)
+    return done
+
+
+def _parse(source: SourceModel, options: Options, read_seconds: float) -> tuple[list[Step], Mapping[str, tuple[Dim, ...]]]:
+    start = perf_counter()
+    verify(source.graph)
+    reading = Step(
+        index=0,
+        stage="parse",
+        name="read",
+        ge_name="PreRunBegin",
+        before=source.graph,
+        after=source.graph,
+        seconds=read_seconds + perf_counter() - start,
+        summary="Reads the file into a graph; Constant nodes become constants, local functions are inlined.",
+    )
+    start = perf_counter()
+    bound = bind_inputs(source.graph, options.shapes)
+    facts = infer_graph(bound)
+    typed = with_types(bound, facts)
+    inferring = Step(
+        index=1,
+        stage="parse",
+        name="infer_shapes",
+        ge_name="InferShapePass",
+        before=source.graph,
+        after=typed,
+        seconds=perf_counter() - start,
+        summary="Infers the type of every value from the inputs alone; what the file declares inside is not trusted.",
+    )
+    return [reading, inferring], _contents(facts)
+
+
+def _contents(facts: Facts) -> dict[str, tuple[Dim, ...]]:
+    """Known elements of small integer tensors, nested graphs included (names are unique over all of them)."""
+    found = {name: fact.content for name, fact in facts.items() if fact.content is not None}
+    for inner in facts.nested.values():
+        found |= _contents(inner)
+    return found
+
+
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """No cycle collection inside: millions of small immutable objects are made, none of them garbage.
+
+    Measured: building a graph of 100,000 nodes takes 0.8 s without and 3.0 s with the collector.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

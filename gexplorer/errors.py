@@ -1,0 +1,54 @@
+"""Every failure that is the model's or an option's fault, each with one clear line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gexplorer.trace.records import Step
+
+
+class GexplorerError(Exception):
+    """The root of all errors that a user can cause; ``str(error)`` is one line."""
+
+
+class ModelError(GexplorerError):
+    """The model file cannot be read, or what it says is not a valid model."""
+
+
+class OptionError(GexplorerError):
+    """An option has a value that cannot be used."""
+
+
+class VerifyError(GexplorerError):
+    """A graph breaks an invariant.
+
+    Args:
+        node: name of the node (or value) at fault.
+        why: what is wrong there, as a sentence without a full stop.
+    """
+
+    def __init__(self, node: str, why: str) -> None:
+        super().__init__(f"{node}: {why}")
+        self.node = node
+        self.why = why
+
+
+class PassError(GexplorerError):
+    """A pass failed or left an invalid graph.
+
+    Args:
+        pass_name: the pass at fault.
+        earlier_passes: names of the passes that had already run, in order.
+        why: what happened.
+        steps: the steps of the compilation up to there.
+    """
+
+    def __init__(self, pass_name: str, earlier_passes: tuple[str, ...], why: str, steps: Sequence[Step] = ()) -> None:
+        before = ", ".join(earlier_passes) or "none"
+        super().__init__(f"pass {pass_name} failed: {why} (passes before it: {before})")
+        self.pass_name = pass_name
+        self.earlier_passes = earlier_passes
+        self.why = why
+        self.steps = steps

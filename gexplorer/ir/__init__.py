@@ -1,0 +1,1 @@
+"""The graph, its types, its text form, its verifier and its export."""

@@ -1,0 +1,1 @@
+"""The operator table's data: one module a group of families."""

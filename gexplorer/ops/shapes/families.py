@@ -1,0 +1,27 @@
+"""All files of shape functions: importing this registers them."""
+
+from gexplorer.ops.shapes import (
+    attention,
+    control,
+    convolution,
+    creation,
+    elementwise,
+    indexing,
+    linear,
+    movement,
+    normalisation,
+    reduction,
+)
+
+__all__ = [
+    "attention",
+    "control",
+    "convolution",
+    "creation",
+    "elementwise",
+    "indexing",
+    "linear",
+    "movement",
+    "normalisation",
+    "reduction",
+]

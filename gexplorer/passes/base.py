@@ -1,0 +1,98 @@
+"""What a pass is, and the log that it writes while it works."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from gexplorer.ir.draft import Draft
+from gexplorer.ir.graph import Node
+from gexplorer.ir.symbols import Dim
+from gexplorer.trace.records import Message, Place, Reject, Rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a pass may go.
+
+    Attributes:
+        fold_read_bytes: a fold reads at most so many bytes of constants; larger ones are weights and stay unread.
+        fold_growth_bytes: a fold may add at most so many bytes to the model.
+    """
+
+    fold_read_bytes: int = 1 << 20
+    fold_growth_bytes: int = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What every pass may know besides the graph.
+
+    Attributes:
+        limits: bounds on what folding may read and add.
+        contents: elements of small integer tensors that shape inference found, by value; entries may be symbolic.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    contents: Mapping[str, tuple[Dim, ...]] = field(default_factory=dict)
+
+
+class Log:
+    """Collects what a pass does to one graph.
+
+    Args:
+        draft: the graph being edited.
+        path: where the graph is nested.
+    """
+
+    def __init__(self, draft: Draft, path: tuple[Place, ...] = ()) -> None:
+        self._draft = draft
+        self._path = path
+        self.rewrites: list[Rewrite] = []
+        self.rejects: list[Reject] = []
+
+    @contextmanager
+    def rewrite(self, node: Node, code: str, **parameters: object) -> Iterator[None]:
+        """Records all edits made inside the block as one rewrite."""
+        start = len(self._draft.changes)
+        yield
+        changes = tuple(self._draft.changes[start:])
+        if changes:
+            self.rewrites.append(Rewrite(node.name, code, parameters, changes, self._path))
+
+    def reject(self, node: Node, code: str, blocker: str | None = None, **parameters: object) -> None:
+        """Records a place that was looked at and left alone."""
+        self.rejects.append(Reject(node.name, code, parameters, blocker, self._path))
+
+
+class Pass(ABC):
+    """One pass over a graph.
+
+    A subclass in a file of this package is found by itself. Its docstring shows a graph before and after. It is
+    given every graph of the model in turn, nested ones first, and must leave each valid and numerically the same.
+
+    Attributes:
+        name: snake_case, unique.
+        ge_name: what the real GE calls it, None where it has no such pass.
+        order: passes run by ascending order.
+        default: whether it is on unless asked otherwise.
+        messages: a sentence for every code that it logs.
+    """
+
+    name: ClassVar[str]
+    ge_name: ClassVar[str | None] = None
+    order: ClassVar[int]
+    default: ClassVar[bool] = True
+    messages: ClassVar[Mapping[str, Message]] = {}
+
+    @abstractmethod
+    def run(self, draft: Draft, log: Log, context: Context) -> None:
+        """Edits the draft and logs what it did."""
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first line of the docstring: what the pass does."""
+        return (cls.__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,72 @@
+"""The same operator on the same inputs is computed once."""
+
+from __future__ import annotations
+
+from gexplorer.ir.constant import Constant
+from gexplorer.ir.draft import Draft
+from gexplorer.ir.graph import Graph, Graphs, Node
+from gexplorer.ops.table import entry_of
+from gexplorer.ops.traits import is_deterministic
+from gexplorer.passes.base import Context, Log, Pass
+from gexplorer.trace.records import Message
+
+
+class CommonSubexpressionElimination(Pass):
+    """Merges nodes that have the same operator, inputs and attributes.
+
+    before:  a = Sqrt(x); b = Sqrt(x); y = Add(a, b)
+    after:   a = Sqrt(x); y = Add(a, a)
+
+    Random operators and nodes with nested graphs are never merged.
+    """
+
+    name = "common_subexpression_elimination"
+    ge_name = "CommonSubexpressionEliminationPass"
+    order = 510
+    messages = {
+        "same": Message("{node} ({op}) computes what {kept} computes"),
+        "random": Message("{node} ({op}) draws random numbers, so it is not the same as {blocker}"),
+        "unknown": Message("nobody knows whether {node} ({op}) gives the same twice, so {blocker} stays beside it"),
+    }
+
+    def run(self, draft: Draft, log: Log, context: Context) -> None:
+        """One sweep in program order: when a node is reached, its inputs are merged already."""
+        seen: dict[object, str] = {}
+        for node in draft.base.order:
+            current = draft.current(node)
+            if current is None:
+                continue
+            key = _key(current)
+            if key is None:
+                continue
+            kept = seen.setdefault(key, current.name)
+            if kept == current.name:
+                continue
+            if not is_deterministic(current):
+                code = "unknown" if entry_of(current) is None else "random"
+                log.reject(node, code, blocker=kept, op=node.op)
+                continue
+            first = draft.node(kept)
+            with log.rewrite(node, "same", op=node.op, kept=kept):
+                for old, new in zip(current.outputs, first.outputs, strict=True):
+                    if old:
+                        draft.replace_uses(old, new)
+                draft.remove(draft.node(current.name))
+                origin = (*first.origin, *(o for o in current.origin if o not in first.origin))
+                draft.put_node(draft.with_origin(first.name, origin))
+
+
+def _key(node: Node) -> object:
+    """Equal keys mean equal results; None for a node that has no key."""
+    if node.body is not None:
+        return None
+    present = tuple(bool(output) for output in node.outputs)
+    if not node.attributes:
+        return (node.op, node.domain, node.inputs, present)
+    attributes: list[tuple[str, type, object]] = []
+    for name in sorted(node.attributes):
+        value = node.attributes[name]
+        if isinstance(value, Graph | Graphs):
+            return None
+        attributes.append((name, type(value), value.key if isinstance(value, Constant) else value))
+    return (node.op, node.domain, node.inputs, present, tuple(attributes))

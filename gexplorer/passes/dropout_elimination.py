@@ -1,0 +1,51 @@
+"""Dropout does nothing at inference."""
+
+from __future__ import annotations
+
+from gexplorer.ir.draft import Draft
+from gexplorer.ir.graph import Node
+from gexplorer.passes.base import Context, Log, Pass
+from gexplorer.trace.records import Message
+
+
+class DropoutElimination(Pass):
+    """Removes Dropout where it is certain to be in inference mode and its mask is not used.
+
+    before:  y = Dropout(x, ratio); z = Relu(y)
+    after:   z = Relu(x)
+    """
+
+    name = "dropout_elimination"
+    ge_name = "DropOutPass"
+    order = 200
+    messages = {
+        "inference": Message("{node} is in inference mode, where Dropout gives its input"),
+        "mask_used": Message("the mask of {node} is used by {blocker}", "remove the use of the mask"),
+        "training": Message("{node} may run in training mode", "export the model in inference mode"),
+    }
+
+    def run(self, draft: Draft, log: Log, context: Context) -> None:
+        """Looks at every Dropout."""
+        for node in draft.candidates("Dropout"):
+            if node.domain:
+                continue
+            mask = node.outputs[1] if len(node.outputs) > 1 else ""
+            if mask and draft.use_count(mask):
+                users = draft.users(mask)
+                log.reject(node, "mask_used", blocker=users[0].name if users else mask)
+            elif not _is_inference(node, draft):
+                log.reject(node, "training")
+            else:
+                with log.rewrite(node, "inference"):
+                    draft.replace_uses(node.outputs[0], node.inputs[0])
+                    draft.remove(node)
+
+
+def _is_inference(node: Node, draft: Draft) -> bool:
+    version = draft.opsets.get("", 0)
+    if version < 7:
+        return bool(node.attribute("is_test", 0))
+    if version < 12 or len(node.inputs) < 3 or not node.inputs[2]:
+        return True
+    mode = draft.constant_of(node.inputs[2])
+    return mode is not None and mode.is_small and mode.elements == 1 and not bool(mode.array().reshape(-1)[0])

@@ -1,0 +1,151 @@
+"""Finds the passes, runs them in order, times them and keeps every step."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
+from time import perf_counter
+
+import gexplorer.passes
+from gexplorer.errors import GexplorerError, OptionError, PassError
+from gexplorer.ir.draft import Draft
+from gexplorer.ir.graph import Graph, Graphs
+from gexplorer.ir.verify import verify_changes
+from gexplorer.passes.base import Context, Log, Pass
+from gexplorer.trace.records import Place, Reject, Rewrite, Step
+
+_registered: dict[str, type[Pass]] = {}
+
+
+def register(pass_class: type[Pass]) -> type[Pass]:
+    """Adds a pass that is not a file of this package (from a notebook); also usable as a decorator."""
+    _registered[pass_class.name] = pass_class
+    return pass_class
+
+
+def all_passes() -> tuple[type[Pass], ...]:
+    """Every known pass in running order: this package's files, installed entry points, registered ones."""
+    found = {p.name: p for p in _discovered()} | _registered
+    return tuple(sorted(found.values(), key=lambda p: (p.order, p.name)))
+
+
+def chosen_passes(switches: Mapping[str, bool]) -> tuple[type[Pass], ...]:
+    """The passes that run when some are switched on or off by name (ours or GE's)."""
+    passes = all_passes()
+    by_name = {p.name: p.name for p in passes} | {p.ge_name: p.name for p in passes if p.ge_name}
+    wanted: dict[str, bool] = {}
+    for name, on in switches.items():
+        if name not in by_name:
+            raise OptionError(f"no pass {name!r}; there are: {', '.join(p.name for p in passes)}")
+        wanted[by_name[name]] = on
+    return tuple(p for p in passes if wanted.get(p.name, p.default))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run is: told before each pass."""
+
+    name: str
+    done: int
+    total: int
+
+
+def run_passes(
+    graph: Graph,
+    passes: Sequence[type[Pass]],
+    context: Context,
+    *,
+    first_index: int = 0,
+    earlier: Sequence[Step] = (),
+    tell: Callable[[Progress], None] = lambda progress: None,
+) -> list[Step]:
+    """Runs passes over a graph and all graphs nested in it.
+
+    Raises:
+        PassError: a pass failed or left an invalid graph; ``error.steps`` holds the steps up to there.
+    """
+    steps: list[Step] = []
+    for number, pass_class in enumerate(passes):
+        tell(Progress(pass_class.name, number, len(passes)))
+        start = perf_counter()
+        try:
+            after, rewrites, rejects = _run_one(pass_class(), graph, context)
+        except Exception as error:
+            names = tuple(step.name for step in (*earlier, *steps))
+            why = str(error) if isinstance(error, GexplorerError) else f"{type(error).__name__}: {error}"
+            raise PassError(pass_class.name, names, " ".join(why.split()), (*earlier, *steps)) from error
+        step = Step(
+            index=first_index + number,
+            stage="passes",
+            name=pass_class.name,
+            ge_name=pass_class.ge_name,
+            before=graph,
+            after=after,
+            seconds=perf_counter() - start,
+            rewrites=tuple(rewrites),
+            rejects=tuple(rejects),
+            messages=pass_class.messages,
+            summary=pass_class.summary(),
+        )
+        steps.append(step)
+        graph = after
+    return steps
+
+
+def _run_one(work: Pass, graph: Graph, context: Context) -> tuple[Graph, list[Rewrite], list[Reject]]:
+    draft = Draft(graph)
+    rewrites, rejects = _run_on(work, draft, context, ())
+    after = draft.finish()
+    if after is not graph:
+        verify_changes(after, draft.changes)
+    return after, rewrites, rejects
+
+
+def _run_on(
+    work: Pass, draft: Draft, context: Context, path: tuple[Place, ...]
+) -> tuple[list[Rewrite], list[Reject]]:
+    rewrites: list[Rewrite] = []
+    rejects: list[Reject] = []
+    for node in draft.nested_nodes():
+        attributes = node.attributes
+        for key in sorted(attributes):
+            held = attributes[key]
+            graphs = [held] if isinstance(held, Graph) else list(held) if isinstance(held, Graphs) else []
+            edited: list[Graph] = []
+            for index, graph in enumerate(graphs):
+                place = Place(node.name, key, index if isinstance(held, Graphs) else -1)
+                inner = Draft(graph, draft)
+                more = _run_on(work, inner, context, (*path, place))
+                rewrites += more[0]
+                rejects += more[1]
+                edited.append(inner.finish())
+            if any(new is not old for new, old in zip(edited, graphs, strict=True)):
+                attributes = attributes.set(key, Graphs(edited) if isinstance(held, Graphs) else edited[0])
+        if attributes is not node.attributes:
+            draft.put_node(replace(node, attributes=attributes))
+    log = Log(draft, path)
+    work.run(draft, log, context)
+    return rewrites + log.rewrites, rejects + log.rejects
+
+
+@cache
+def _discovered() -> tuple[type[Pass], ...]:
+    modules = [
+        importlib.import_module(f"{gexplorer.passes.__name__}.{info.name}")
+        for info in pkgutil.iter_modules(gexplorer.passes.__path__)
+        if not info.ispkg
+    ]
+    own = [item for module in modules for item in _passes_in(module.__name__, vars(module).values())]
+    installed = [entry.load() for entry in entry_points(group="gexplorer.passes")]
+    return (*own, *installed)
+
+
+def _passes_in(module: str, items: Iterable[object]) -> Iterable[type[Pass]]:
+    for item in items:
+        if isinstance(item, type) and issubclass(item, Pass) and item is not Pass and item.__module__ == module:
+            yield item
+

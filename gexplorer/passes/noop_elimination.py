@@ -1,0 +1,134 @@
+"""Operators that, with these shapes and constants, give their input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gexplorer.ir.draft import Draft
+from gexplorer.ir.dtypes import DType
+from gexplorer.ir.graph import Node
+from gexplorer.ir.types import TensorType
+from gexplorer.passes.base import Context, Log, Pass
+from gexplorer.trace.records import Message
+
+
+class NoopElimination(Pass):
+    """Removes nodes that copy: same type in and out, and an operator that then changes no element.
+
+    before:  y = Expand(x: float32[2, 3], [2, 3]); z = Mul(y, 1.0); w = Relu(z)
+    after:   w = Relu(x)
+
+    Adding zero to a float stays: it turns -0.0 into 0.0.
+    """
+
+    name = "noop_elimination"
+    ge_name = "NoUseReshapeRemovePass"
+    order = 220
+    messages = {
+        "same_shape": Message("{node} ({op}) gives its input: both are {type}"),
+        "neutral": Message("{node} ({op}) gives its input: the other operand is {constant} everywhere"),
+        "single": Message("{node} ({op}) has one operand and gives it unchanged"),
+    }
+
+    def run(self, draft: Draft, log: Log, context: Context) -> None:
+        """Tries the check of each operator on its nodes."""
+        for op, check in _CHECKS.items():
+            for node in draft.candidates(op):
+                if node.domain or draft.opsets.get("", 0) < 7:
+                    continue
+                current = draft.node(node.name)
+                found = check(current, draft)
+                if found is None or not _same_type(current, found[0], draft):
+                    continue
+                source, code, parameters = found
+                with log.rewrite(node, code, op=op, **parameters):
+                    draft.replace_uses(current.outputs[0], source)
+                    draft.remove(draft.node(node.name))
+
+
+Found = tuple[str, str, Mapping[str, object]] | None
+
+
+def _same_type(node: Node, source: str, draft: Draft) -> bool:
+    """True when output and source are tensors of one known type, and no other output is used."""
+    if any(draft.use_count(output) for output in node.outputs[1:] if output):
+        return False
+    before, after = _tensor(draft, source), _tensor(draft, node.outputs[0])
+    if before is None or after is None or before.shape is None or before != after:
+        return False
+    return all(dim is not None for dim in before.shape)
+
+
+def _tensor(draft: Draft, name: str) -> TensorType | None:
+    value = draft.value(name)
+    return value.tensor if value is not None else None
+
+
+def _same_shape(node: Node, draft: Draft) -> Found:
+    return node.inputs[0], "same_shape", {"type": str(_tensor(draft, node.outputs[0]))}
+
+
+def _single_operand(node: Node, draft: Draft) -> Found:
+    return (node.inputs[0], "single", {}) if len(node.inputs) == 1 and len(node.outputs) == 1 else None
+
+
+def _whole_slice(node: Node, draft: Draft) -> Found:
+    """A slice as long as its input is the input if it steps forward."""
+    if len(node.inputs) > 4 and node.inputs[4]:
+        steps = draft.constant_of(node.inputs[4])
+        if steps is None or not steps.is_small or (steps.array() < 1).any():
+            return None
+    return _same_shape(node, draft)
+
+
+def _no_padding(node: Node, draft: Draft) -> Found:
+    """Padding that adds nothing on any side; negative padding elsewhere could hide in an equal shape."""
+    pads = node.integers("pads")
+    if pads is None and len(node.inputs) > 1:
+        constant = draft.constant_of(node.inputs[1])
+        pads = tuple(constant.array().reshape(-1)) if constant is not None and constant.is_small else None
+    return _same_shape(node, draft) if pads is not None and not any(pads) else None
+
+
+def _identity_permutation(node: Node, draft: Draft) -> Found:
+    perm = node.integers("perm")
+    return _same_shape(node, draft) if perm is not None and list(perm) == sorted(perm) else None
+
+
+def _neutral(neutral: int, *, either_side: bool, floats: bool) -> Callable[[Node, Draft], Found]:
+    def check(node: Node, draft: Draft) -> Found:
+        for side in (1, 0) if either_side else (1,):
+            constant = draft.constant_of(node.inputs[side])
+            if constant is None or not constant.is_small or constant.elements > 64 or constant.elements == 0:
+                continue
+            if constant.dtype in (DType.STRING, DType.BOOL) or not (floats or constant.dtype.is_integer):
+                continue
+            if (constant.array() == neutral).all():
+                return node.inputs[1 - side], "neutral", {"constant": neutral}
+        return None
+
+    return check
+
+
+_CHECKS: Mapping[str, Callable[[Node, Draft], Found]] = {
+    "Cast": _same_shape,
+    "CastLike": _same_shape,
+    "Reshape": _same_shape,
+    "Flatten": _same_shape,
+    "Squeeze": _same_shape,
+    "Unsqueeze": _same_shape,
+    "Expand": _same_shape,
+    "Tile": _same_shape,
+    "Slice": _whole_slice,
+    "Pad": _no_padding,
+    "Transpose": _identity_permutation,
+    "Concat": _single_operand,
+    "Sum": _single_operand,
+    "Max": _single_operand,
+    "Min": _single_operand,
+    "Split": _single_operand,
+    "Mul": _neutral(1, either_side=True, floats=True),
+    "Div": _neutral(1, either_side=False, floats=True),
+    "Add": _neutral(0, either_side=True, floats=False),
+    "Sub": _neutral(0, either_side=False, floats=True),
+}

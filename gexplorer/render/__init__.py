@@ -1,0 +1,1 @@
+"""Drawing: terminal, static pictures, the HTML report."""

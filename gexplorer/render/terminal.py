@@ -1,0 +1,172 @@
+"""What the command line prints: tables that fit 80 columns."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from gexplorer.render.units import count_text, time_text
+from gexplorer.trace.records import STAGES, Reject, Rewrite, Step, Steps
+
+if TYPE_CHECKING:
+    from gexplorer.compiler import Compilation
+    from gexplorer.passes.manager import Progress
+
+# Sentences of one kind shown before the rest is only counted.
+EXAMPLES = 3
+
+
+def print_compilation(compiled: Compilation) -> None:
+    """The result of ``gexplorer compile``: model, steps, and what stood in the way."""
+    console = _console()
+    source = compiled.source
+    graph = compiled.graph
+    opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(source.graph.opsets.items()))
+    console.print(f"[bold]{escape(source.name)}[/bold] for {escape(compiled.options.soc)}")
+    console.print(f"{count_text(source.nodes)} ONNX nodes, opset {escape(opsets)}")
+    for name in graph.inputs:
+        console.print(f"  input  {escape(name)}: {escape(str(graph.values[name].type))}")
+    for value, name in zip(graph.outputs, graph.output_names, strict=True):
+        console.print(f"  output {escape(name)}: {escape(str(getattr(graph.values.get(value), 'type', None)))}")
+    if source.missing:
+        files = escape(", ".join(source.missing))
+        console.print(f"[yellow]weights not available:[/yellow] {files}; what needs their bytes is skipped")
+    console.print()
+    print_steps(compiled.steps)
+    built = {step.stage for step in compiled.steps}
+    waiting = [stage for stage in STAGES if stage not in built]
+    if waiting:
+        console.print(f"\n[dim]Stages not built yet: {', '.join(waiting)}[/dim]")
+    before, after = compiled.steps[0].nodes_before, compiled.steps[-1].nodes_after
+    seconds = sum(step.seconds for step in compiled.steps)
+    console.print(f"\n[bold]{count_text(before)} -> {count_text(after)} nodes[/bold] in {time_text(seconds)}")
+
+
+def print_steps(steps: Steps) -> None:
+    """One line a step; those that changed nothing are dim."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("step", no_wrap=True, overflow="ellipsis")
+    for title in ("nodes", "rewrites", "near misses", "time"):
+        table.add_column(title, justify="right", no_wrap=True)
+    stage = ""
+    for step in steps:
+        if step.stage != stage:
+            stage = step.stage
+            table.add_row("", f"[bold]{stage}[/bold]", "", "", "", "")
+        nodes = count_text(step.nodes_after)
+        if step.nodes_after != step.nodes_before:
+            nodes = f"{count_text(step.nodes_before)} -> {nodes}"
+        quiet = not step.changed and not step.rejects
+        table.add_row(
+            str(step.index),
+            f"  {step.name}",
+            nodes,
+            count_text(len(step.rewrites)) if step.rewrites else "",
+            count_text(len(step.rejects)) if step.rejects else "",
+            time_text(step.seconds),
+            style="dim" if quiet else None,
+        )
+    _console().print(table)
+
+
+def print_step(step: Step) -> None:
+    """One step: what it does, what it did, and what it nearly did."""
+    console = _console()
+    ge_name = f"  [dim]GE: {step.ge_name}[/dim]" if step.ge_name else ""
+    console.print(f"[bold]{step.index} {step.name}[/bold] ({step.stage}){ge_name}")
+    if step.summary:
+        console.print(escape(step.summary))
+    console.print(
+        f"{count_text(step.nodes_before)} -> {count_text(step.nodes_after)} nodes in {time_text(step.seconds)}\n"
+    )
+    if step.rewrites:
+        console.print(f"[bold]{count_text(len(step.rewrites))} rewrites[/bold]")
+        _print_grouped(console, step, step.rewrites)
+    if step.rejects:
+        console.print(f"[bold]{count_text(len(step.rejects))} near misses[/bold]")
+        _print_grouped(console, step, step.rejects)
+    if not step.rewrites and not step.rejects:
+        console.print("[dim]It found nothing to do.[/dim]")
+
+
+def print_rules(rows: Sequence[Mapping[str, object]]) -> None:
+    """All passes and rules."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("order", justify="right")
+    table.add_column("name", no_wrap=True)
+    table.add_column("on", no_wrap=True)
+    table.add_column("what it does (GE's name)")
+    for row in rows:
+        ge_name = f" [dim]({row['ge_name']})[/dim]" if row["ge_name"] else ""
+        text = f"{escape(str(row['summary']))}{ge_name}"
+        table.add_row(str(row["order"]), escape(str(row["name"])), "on" if row["default"] else "off", text)
+    _console().print(table)
+
+
+def print_zoo(rows: Sequence[Mapping[str, object]]) -> None:
+    """The models that are built in."""
+    console = _console()
+    for row in rows:
+        console.print(f"[bold]{escape(str(row['name']))}[/bold]  {escape(str(row['summary']))}")
+        options = row["options"]
+        assert isinstance(options, Mapping)
+        shown = ", ".join(f"{key}={value}" for key, value in options.items())
+        console.print(f"  [dim]{escape(shown)}[/dim]")
+    console.print("\nOptions follow a colon: [bold]gexplorer compile llama2-7b:layers=2,seq=128[/bold]")
+
+
+class ProgressLine:
+    """One line on stderr, from the first second of work on."""
+
+    def __init__(self) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("read", total=None)
+        self._started = False
+
+    def tell(self, progress: Progress) -> None:
+        """Called before each pass."""
+        self._bar.update(self._task, description=progress.name, completed=progress.done, total=progress.total)
+        if not self._started and (self._bar.tasks[0].elapsed or 0) > 1:
+            self._bar.start()
+            self._started = True
+
+    def clear(self) -> None:
+        """Takes the line away."""
+        if self._started:
+            self._bar.stop()
+
+
+def _print_grouped(console: Console, step: Step, records: Sequence[Rewrite] | Sequence[Reject]) -> None:
+    counts = Counter(record.code for record in records)
+    for code, count in counts.most_common():
+        same = [record for record in records if record.code == code]
+        console.print(f"  {code} x {count_text(count)}")
+        for record in same[:EXAMPLES]:
+            console.print(f"    {escape(step.reason(record))}")
+        if count > EXAMPLES:
+            console.print(f"    [dim]... {count_text(count - EXAMPLES)} more[/dim]")
+        first = same[0]
+        hint = step.hint(first) if isinstance(first, Reject) else None
+        if hint:
+            console.print(f"    [green]cure:[/green] {escape(hint)}")
+
+
+def _console() -> Console:
+    width = None if sys.stdout.isatty() else 100
+    return Console(width=width, highlight=False, soft_wrap=False)

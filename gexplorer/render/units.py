@@ -1,0 +1,35 @@
+"""Numbers as people read them: three digits and a unit."""
+
+from __future__ import annotations
+
+
+def count_text(count: int) -> str:
+    """A count with thousands separators: ``4,296``."""
+    return f"{count:,}"
+
+
+def bytes_text(size_bytes: float) -> str:
+    """A size in B, KiB, MiB, GiB or TiB with three digits: ``95.8 MiB``."""
+    if size_bytes < 1024:
+        return f"{size_bytes:.0f} B"
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        size_bytes /= 1024
+        if size_bytes < 999.5 or unit == "TiB":
+            return f"{_three_digits(size_bytes)} {unit}"
+    raise AssertionError("unreachable")
+
+
+def time_text(seconds: float) -> str:
+    """A time in ns, µs, ms or s with three digits: ``1.52 ms``."""
+    if seconds == 0:
+        return "0 s"
+    for unit, scale in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)):
+        if seconds * scale < 999.5:
+            return f"{_three_digits(seconds * scale)} {unit}"
+    return f"{_three_digits(seconds)} s"
+
+
+def _three_digits(number: float) -> str:
+    if number >= 99.95:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"

@@ -1,0 +1,1 @@
+"""What a compilation leaves behind: steps, rewrites and near misses, as plain records."""

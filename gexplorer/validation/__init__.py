@@ -1,0 +1,1 @@
+"""Proving that what came out computes what went in."""
