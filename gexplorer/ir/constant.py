@@ -183,9 +183,10 @@ class FileSource:
 def constant(array: np.ndarray, dtype: DType | None = None) -> Constant:
     """A constant of an array in memory; ``dtype`` is found from the array unless given."""
     if dtype is None:
-        import onnx_ir
+        import onnx.helper
 
-        dtype = DType.STRING if array.dtype == object else DType(int(onnx_ir.DataType.from_numpy(array.dtype)))
+        is_text = array.dtype == object
+        dtype = DType.STRING if is_text else DType(onnx.helper.np_dtype_to_tensor_dtype(array.dtype))
     return Constant(dtype, tuple(int(d) for d in array.shape), ArraySource(array))
 
 

@@ -117,9 +117,6 @@ _GE_NAMES: dict[DType, str] = {
 @cache
 def _numpy_dtype(dtype: DType) -> np.dtype:
     import numpy as np
+    import onnx.helper
 
-    if dtype == DType.STRING:
-        return np.dtype(object)
-    import onnx_ir
-
-    return onnx_ir.DataType(int(dtype)).numpy()
+    return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(int(dtype)))

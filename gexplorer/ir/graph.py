@@ -300,6 +300,25 @@ def make_graph(
     )
 
 
+def operation_key(node: Node) -> object:
+    """Equal keys mean that two nodes do the same to equal inputs, randomness apart; None where nobody can tell.
+
+    Nodes with nested graphs or bodies have no key.
+    """
+    if node.body is not None:
+        return None
+    present = tuple(bool(output) for output in node.outputs)
+    if not node.attributes:
+        return (node.op, node.domain, present)
+    attributes: list[tuple[str, type, object]] = []
+    for name in sorted(node.attributes):
+        value = node.attributes[name]
+        if isinstance(value, Graph | Graphs):
+            return None
+        attributes.append((name, type(value), value.key if isinstance(value, Constant) else value))
+    return (node.op, node.domain, present, tuple(attributes))
+
+
 def program_key(node: Node) -> tuple[int, str]:
     """Sorts nodes by position; the name decides between equals so that every order is deterministic."""
     return (node.position, node.name)

@@ -101,7 +101,7 @@ def parse_dim(text: str) -> int | Symbol:
 
 
 def floor_div(a: Dim, b: Dim) -> Dim:
-    """``floor(a / b)``: exact where b divides every coefficient, else an atom; None where either is unknown."""
+    """``floor(a / b)``: an atom where b does not divide a; None where either is unknown."""
     if a is None or b is None or b == 0:
         return None
     if isinstance(a, int) and isinstance(b, int):
@@ -118,7 +118,7 @@ def floor_div(a: Dim, b: Dim) -> Dim:
 
 
 def _floor(a: Symbol, b: int) -> int | Symbol:
-    """The atom; ``floor((floor(n/m) + c)/b)`` becomes ``floor((n + c*m)/(m*b))``, so halving twice is quartering."""
+    """The atom; ``floor((floor(n/m) + c)/b)`` becomes ``floor((n + c*m)/(m*b))``: halved twice is quartered."""
     varying = [(monomial, coefficient) for monomial, coefficient in a.terms if monomial]
     if len(varying) == 1 and varying[0][1] == 1 and len(varying[0][0]) == 1:
         (atom,) = varying[0][0]
@@ -198,13 +198,13 @@ def base_atoms(dim: Dim) -> frozenset[str]:
 
 
 def lower_bound(dim: Dim) -> int | None:
-    """A number that the dimension cannot be below, given that no atom is negative; None where there is none."""
+    """A number that the dimension is never below, given that no atom is negative; None where unknown."""
     if dim is None or isinstance(dim, int):
         return dim
     total = 0
     for monomial, coefficient in dim.terms:
         bounds = [_atom_bound(atom) for atom in monomial]
-        if coefficient < 0 and monomial or any(bound is None or bound < 0 for bound in bounds):
+        if (coefficient < 0 and monomial) or any(bound is None or bound < 0 for bound in bounds):
             return None
         for bound in bounds:
             coefficient *= bound or 0
@@ -219,7 +219,7 @@ def at_least(a: int | Symbol, b: int | Symbol) -> bool:
 
 
 def operands(dim: Dim) -> tuple[str, int | Symbol, int | Symbol] | None:
-    """The operator (``floor``, ``max``, ``min``) and the two operands that a dimension stands for, else None."""
+    """The operator (``floor``, ``max``, ``min``) and its operands where a dimension is one, else None."""
     if not isinstance(dim, Symbol) or len(dim.terms) != 1:
         return None
     return _operators.get(str(dim))
@@ -267,7 +267,7 @@ def _resolve(atom: str, values: Mapping[str, Dim]) -> Dim:
 
 
 def _atom_bound(atom: str) -> int | None:
-    """The lower bound of an atom; None for an operator that may be anything, or is too long to be known as one."""
+    """The lower bound of an atom; None for an operator without one, or too long to be known."""
     if atom not in _operators:
         return 0 if len(atom) <= _LONGEST_OPERATOR else None
     name, a, b = _operators[atom]

@@ -305,9 +305,9 @@ def _packed(data: Constant) -> bytes:
         import numpy as np
 
         return np.memmap(data.source.path, np.uint8, "r", data.source.offset, (data.source.nbytes,)).tobytes()
-    import onnx_ir
+    import onnx.numpy_helper
 
-    return onnx_ir.Tensor(data.array(), dtype=onnx_ir.DataType(int(data.dtype))).tobytes()
+    return onnx.numpy_helper.from_array(data.array()).raw_data
 
 
 def _encoded(item: str | bytes) -> bytes:

@@ -80,7 +80,7 @@ class Cursor:
     def expect(self, token: str) -> None:
         """Moves on over this token."""
         if not self.accept(token):
-            raise self._unexpected(token)
+            raise self._unexpected(_shown(token))
 
     def end(self) -> None:
         """Nothing may be left."""

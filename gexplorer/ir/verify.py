@@ -44,7 +44,7 @@ def verify_changes(graph: Graph, changes: Iterable[Change]) -> None:
     """Checks what some changes touched, for the graph that they led to; costs what they touched.
 
     The graph before must have been valid. Not looked for: a value whose name a nested graph has already, and a
-    cycle through an edge that went against program order before the changes (``graph.order`` finds it).
+    cycle through an edge that was against program order before the changes (``graph.order`` finds it).
     """
     changes = tuple(changes)
     inputs = frozenset(graph.inputs)

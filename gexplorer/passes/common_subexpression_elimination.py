@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
-from gexplorer.ir.graph import Graph, Graphs, Node
+from gexplorer.ir.graph import operation_key
 from gexplorer.ops.table import entry_of
 from gexplorer.ops.traits import is_deterministic
 from gexplorer.passes.base import Context, Log, Pass
@@ -36,10 +35,10 @@ class CommonSubexpressionElimination(Pass):
             current = draft.current(node)
             if current is None:
                 continue
-            key = _key(current)
-            if key is None:
+            operation = operation_key(current)
+            if operation is None:
                 continue
-            kept = seen.setdefault(key, current.name)
+            kept = seen.setdefault((operation, current.inputs), current.name)
             if kept == current.name:
                 continue
             if not is_deterministic(current):
@@ -55,18 +54,3 @@ class CommonSubexpressionElimination(Pass):
                 origin = (*first.origin, *(o for o in current.origin if o not in first.origin))
                 draft.put_node(draft.with_origin(first.name, origin))
 
-
-def _key(node: Node) -> object:
-    """Equal keys mean equal results; None for a node that has no key."""
-    if node.body is not None:
-        return None
-    present = tuple(bool(output) for output in node.outputs)
-    if not node.attributes:
-        return (node.op, node.domain, node.inputs, present)
-    attributes: list[tuple[str, type, object]] = []
-    for name in sorted(node.attributes):
-        value = node.attributes[name]
-        if isinstance(value, Graph | Graphs):
-            return None
-        attributes.append((name, type(value), value.key if isinstance(value, Constant) else value))
-    return (node.op, node.domain, node.inputs, present, tuple(attributes))

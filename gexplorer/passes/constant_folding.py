@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
-from gexplorer.ir.graph import Node
+from gexplorer.ir.graph import Node, operation_key
 from gexplorer.ir.types import TensorType
 from gexplorer.ops.evaluate import EvaluationError, evaluate
 from gexplorer.passes.base import Context, Limits, Log, Pass
 from gexplorer.trace.records import Message
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # Operators whose reference implementation costs about as much as it reads and writes, and gives the same
 # on every machine. Convolutions, pooling, recurrent networks and random numbers are not among them.
@@ -55,6 +60,7 @@ class ConstantFolding(Pass):
         """One sweep in program order, so that folded values feed later folds."""
         if draft.opsets.get("", 0) < 7:
             return
+        known: dict[object, list[np.ndarray]] = {}
         for node in draft.base.order:
             if node.op not in FOLDABLE or node.domain:
                 continue
@@ -65,7 +71,7 @@ class ConstantFolding(Pass):
             if not all(data is not None or not name for data, name in zip(inputs, current.inputs, strict=True)):
                 continue
             if self._may_fold(current, inputs, draft, log, context.limits):
-                self._fold(current, inputs, draft, log)
+                self._fold(current, inputs, draft, log, known)
 
     def _may_fold(
         self, node: Node, inputs: list[Constant | None], draft: Draft, log: Log, limits: Limits
@@ -91,12 +97,23 @@ class ConstantFolding(Pass):
             return False
         return True
 
-    def _fold(self, node: Node, inputs: list[Constant | None], draft: Draft, log: Log) -> None:
+    def _fold(
+        self,
+        node: Node,
+        inputs: list[Constant | None],
+        draft: Draft,
+        log: Log,
+        known: dict[object, list[np.ndarray]],
+    ) -> None:
+        """Folds one node; ``known`` holds what equal nodes gave, since layers repeat each other's constants."""
         import numpy as np
 
-        arrays = [data.array() if data is not None else None for data in inputs]
+        key = (operation_key(node), tuple(data.key if data is not None else None for data in inputs))
         try:
-            results = evaluate(node, arrays, draft.opsets)
+            results = known.get(key)
+            if results is None:
+                arrays = [data.array() if data is not None else None for data in inputs]
+                results = known[key] = evaluate(node, arrays, draft.opsets)
         except EvaluationError as error:
             log.reject(node, "not_evaluated", op=node.op, why=str(error))
             return

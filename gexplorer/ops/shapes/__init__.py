@@ -1,5 +1,6 @@
 """Symbolic shape inference: what a graph's inputs and constants say of every value."""
 
+from gexplorer.ops.shapes import families
 from gexplorer.ops.shapes.binding import bind_inputs
 from gexplorer.ops.shapes.fact import UNKNOWN, Fact
 from gexplorer.ops.shapes.inference import Facts, infer_graph, infer_node
@@ -13,6 +14,7 @@ __all__ = [
     "Fact",
     "Facts",
     "bind_inputs",
+    "families",
     "infer_graph",
     "infer_node",
     "shape_of",

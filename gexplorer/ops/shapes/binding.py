@@ -18,16 +18,19 @@ Wanted = tuple[int | str | None, ...]
 def bind_inputs(graph: Graph, shapes: Mapping[str, Wanted]) -> Graph:
     """The graph with input types of these shapes.
 
-    A string names a symbol, None leaves a dimension as it is. A symbol that becomes something else in one input
-    becomes the same in all. Only the inputs' types change: infer again for what follows from them.
+    A string names a symbol, None leaves a dimension as it is. A symbol that becomes something else in one
+    input becomes the same in all. Only the inputs' types change: infer again for what follows from them.
 
     Raises:
-        OptionError: no such input, another rank, or a dimension that the model or another input fixes otherwise.
+        OptionError: no such input, another rank, or a dimension that is fixed otherwise.
     """
     wanted = {name: _checked(graph, name, shape) for name, shape in shapes.items()}
     bindings: dict[str, Dim] = {}
-    # Expressions such as `past + s` may need what later inputs say of their parts.
-    for _ in range(len(wanted)):
+    before: dict[str, Dim] | None = None
+    while (
+        bindings != before
+    ):  # an expression such as `past + s` may need what other dimensions say of its parts
+        before = dict(bindings)
         for name, shape in wanted.items():
             for axis, (old, new) in enumerate(zip(_dims(graph, name, shape), shape, strict=True)):
                 _bind(name, axis, old, new, bindings)
@@ -88,7 +91,7 @@ def _bind(name: str, axis: int, old: Dim, new: Dim, bindings: dict[str, Dim]) ->
 
 
 def _solve(expression: Symbol, value: int | Symbol) -> tuple[str, Dim] | None:
-    """The only atom of ``scale * atom + constant`` and what it must be for the expression to have the value."""
+    """The only atom of ``scale * atom + constant``, and what it must be for the sum to have the value."""
     if len(expression.atoms) != 1:
         return None
     (atom,) = expression.atoms

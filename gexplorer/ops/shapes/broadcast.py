@@ -5,12 +5,12 @@ from __future__ import annotations
 from gexplorer.ir.symbols import Dim, Shape, lower_bound, operands
 
 
-class ShapeMismatch(Exception):
+class ShapeMismatchError(Exception):
     """Two dimensions that no run can bring together."""
 
 
 def broadcast_dim(a: Dim, b: Dim) -> Dim:
-    """The result of two dimensions; None where it depends on the run. Raises ShapeMismatch.
+    """The result of two dimensions; None where it depends on the run. Raises ShapeMismatchError.
 
     Equal dimensions stay, 1 gives way, and a number above 1 wins over a symbol, which must be it or 1 then.
     """
@@ -20,7 +20,7 @@ def broadcast_dim(a: Dim, b: Dim) -> Dim:
         return a
     if isinstance(a, int):
         if isinstance(b, int):
-            raise ShapeMismatch(f"dimensions {a} and {b} cannot be broadcast")
+            raise ShapeMismatchError(f"dimensions {a} and {b} cannot be broadcast")
         return a
     if isinstance(b, int):
         return b
@@ -42,7 +42,7 @@ def _is_clipped(dim: Dim, whole: Dim) -> bool:
 
 
 def broadcast_shape(a: Shape | None, b: Shape | None) -> Shape | None:
-    """The shape of an elementwise result; None where a rank is unknown. Raises ShapeMismatch."""
+    """The shape of an elementwise result; None where a rank is unknown. Raises ShapeMismatchError."""
     if a == b or b == ():
         return a
     if a == ():
@@ -56,11 +56,11 @@ def broadcast_shape(a: Shape | None, b: Shape | None) -> Shape | None:
 
 
 def broadcast_to(source: Shape | None, target: Shape | None) -> None:
-    """Raises ShapeMismatch where ``source`` certainly does not broadcast to ``target`` (one direction only)."""
+    """Raises ShapeMismatchError where ``source`` certainly does not broadcast to ``target``."""
     if source is None or target is None:
         return
     if len(source) > len(target):
-        raise ShapeMismatch(f"rank {len(source)} cannot be broadcast to rank {len(target)}")
+        raise ShapeMismatchError(f"rank {len(source)} cannot be broadcast to rank {len(target)}")
     for x, y in zip(reversed(source), reversed(target), strict=False):
         if isinstance(x, int) and isinstance(y, int) and x not in (1, y):
-            raise ShapeMismatch(f"dimension {x} cannot be broadcast to {y}")
+            raise ShapeMismatchError(f"dimension {x} cannot be broadcast to {y}")

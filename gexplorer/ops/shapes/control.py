@@ -76,7 +76,7 @@ def _settled(
     skip: int,
     after: tuple[Fact, ...] = (),
 ) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
-    """State facts that the body keeps (at first the initial ones, widened as needed), and the body's results."""
+    """State facts that the body keeps (the initial ones, widened as needed), and the body's results."""
     for _ in range(ROUNDS):
         results = call.nested("body", body, before + states + after)
         wider = tuple(join(old, new) for old, new in zip(states, results[skip:], strict=False))

@@ -48,7 +48,7 @@ def window(call: Call, kernel: tuple[Dim, ...]) -> Window:
     return Window(kernel, strides, dilations, pads[:rank], pads[rank:], text or "NOTSET")
 
 
-def slid(call: Call, dim: Dim, geometry: Window, axis: int, *, ceil: bool = False) -> Dim:
+def slid(dim: Dim, geometry: Window, axis: int, *, ceil: bool = False) -> Dim:
     """Number of windows: ``floor((dim + pads - extent) / stride) + 1``."""
     stride = geometry.strides[axis]
     extent = add(multiply(add(geometry.kernel[axis], -1), geometry.dilations[axis]), 1)
@@ -57,7 +57,7 @@ def slid(call: Call, dim: Dim, geometry: Window, axis: int, *, ceil: bool = Fals
     before, after = (0, 0) if geometry.auto == "VALID" else (geometry.before[axis], geometry.after[axis])
     room = add(add(dim, before + after), None if extent is None else -extent)
     if isinstance(room, int) and room < 0:
-        raise call.error(f"the window of {extent} does not fit into {dim} elements of axis {axis + 2}")
+        return None  # the window does not fit; onnxruntime rounds towards zero and goes on with one window
     if not ceil:
         return add(floor_div(room, stride), 1)
     return _ceiled(dim, room, stride, before)
@@ -101,7 +101,7 @@ def conv_shape(call: Call, data: Shape | None, weight: Shape | None) -> Shape | 
     if isinstance(channels, int) and isinstance(each, int) and channels != each * group:
         raise call.error(f"{channels} channels do not fit {group} groups of {each}")
     geometry = window(call, call.node.integers("kernel_shape") or weight[2:])
-    spatial = (slid(call, dim, geometry, axis) for axis, dim in enumerate(data[2:]))
+    spatial = (slid(dim, geometry, axis) for axis, dim in enumerate(data[2:]))
     return (data[0], weight[0], *spatial)
 
 
@@ -144,7 +144,7 @@ def pool(call: Call) -> tuple[Fact, ...]:
             raise call.error(f"a window of {len(kernel)} axes over a tensor of rank {len(type_.shape)}")
         geometry = window(call, kernel)
         ceil = call.node.integer("ceil_mode", 0) != 0
-        spatial = (slid(call, dim, geometry, axis, ceil=ceil) for axis, dim in enumerate(type_.shape[2:]))
+        spatial = (slid(dim, geometry, axis, ceil=ceil) for axis, dim in enumerate(type_.shape[2:]))
         shape = (*type_.shape[:2], *spatial)
     return (tensor(type_.dtype, shape), tensor(DType.INT64, shape))[: len(call.node.outputs)]
 

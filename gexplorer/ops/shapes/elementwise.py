@@ -7,7 +7,7 @@ from gexplorer.ir.dtypes import DType
 from gexplorer.ir.symbols import Dim, Shape
 from gexplorer.ir.types import TensorType
 from gexplorer.ops.shapes.arithmetic import BINARY, UNARY, remainder
-from gexplorer.ops.shapes.broadcast import ShapeMismatch, broadcast_shape, broadcast_to
+from gexplorer.ops.shapes.broadcast import ShapeMismatchError, broadcast_shape, broadcast_to
 from gexplorer.ops.shapes.fact import UNKNOWN, Content, Fact, carries_content, fit, tensor
 from gexplorer.ops.shapes.grid import spread
 from gexplorer.ops.shapes.registry import Call, shape_of
@@ -109,7 +109,7 @@ def broadcast_inputs(call: Call, indices: range | tuple[int, ...]) -> Shape | No
         for shape in shapes:
             if shape is not None:
                 merged = broadcast_shape(merged, shape)
-    except ShapeMismatch as error:
+    except ShapeMismatchError as error:
         raise call.error(str(error)) from None
     return None if None in shapes else merged
 
@@ -171,7 +171,7 @@ def prelu(call: Call) -> tuple[Fact, ...]:
     if call.version >= 7:
         try:
             broadcast_to(call.shape(1), call.shape(0))
-        except ShapeMismatch as error:
+        except ShapeMismatchError as error:
             if call.shape(1) is not None and len(call.shape(1) or ()) > 1:
                 raise call.error(str(error)) from None
     return same_type(call)

@@ -24,8 +24,8 @@ class Fact:
 
     Attributes:
         type: its type, None where nothing is known.
-        content: the elements, in row-major order, of an integer tensor (or of a boolean one, as 0 and 1) with at
-            most 64 elements; an element is an integer, a symbol or None. None where no element is known.
+        content: the elements, in row-major order, of an integer tensor (or of a boolean one, as 0 and 1) with
+            at most 64 elements; an element is an integer, a symbol or None. None where no element is known.
     """
 
     type: Type | None

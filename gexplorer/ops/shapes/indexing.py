@@ -61,10 +61,7 @@ def range_length(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
     if first is None or last is None:
         # A start or end that is unknown may still leave nothing to take.
         return 0 if dim == 0 else None
-    if isinstance(end, int) and end >= FAR:
-        stop = dim
-    else:
-        stop = minimum(last, dim)
+    stop = dim if isinstance(end, int) and end >= FAR else minimum(last, dim)
     if stop is None:
         return None
     # A start before the first element is clamped: then the length is that of the elements before the stop.
@@ -87,9 +84,8 @@ def _backward_length(dim: Dim, start: Dim, end: Dim, step: int) -> Dim:
     if isinstance(start, int) and isinstance(end, int):
         if isinstance(dim, int):
             return len(_positions(dim, start, end, step))
-        if start in (-1,) or start >= FAR:
-            if end <= -FAR:  # the whole axis, backwards
-                return floor_div(add(dim, -step - 1), -step)
+        if (start == -1 or start >= FAR) and end <= -FAR:  # the whole axis, backwards
+            return floor_div(add(dim, -step - 1), -step)
     return None
 
 

@@ -15,7 +15,6 @@ from gexplorer.ir.constant import Constant
 from gexplorer.ir.graph import Graph, Node, Value
 from gexplorer.ir.symbols import Dim, Symbol, substitute, symbol
 from gexplorer.ir.types import OptionalType, SequenceType, TensorType, Type
-from gexplorer.ops.shapes import families as _families  # registers the shape functions
 from gexplorer.ops.shapes.fact import UNKNOWN, Fact, constant_fact
 from gexplorer.ops.shapes.registry import SHAPE_FUNCTIONS, Call
 from gexplorer.ops.shapes.schema import infer_by_schema
@@ -88,17 +87,18 @@ def named_inputs(graph: Graph) -> tuple[Type | None, ...]:
             for axis, dim in enumerate(type_.shape):
                 dims.append(symbol(_fresh(f"{name}_d{axis}", taken)) if dim is None else dim)
             type_ = type_.with_shape(tuple(dims))
-        types.append(_without_symbols(type_) if isinstance(type_, SequenceType) else type_)
+        types.append(_unnamed_elements(type_))
     return tuple(types)
 
 
-def _without_symbols(type_: Type) -> Type:
-    """The type of a sequence whose elements may differ: a symbol in it does not stand for one number."""
-    if isinstance(type_, TensorType):
-        if type_.shape is None:
-            return type_
+def _unnamed_elements(type_: Type | None, *, inside: bool = False) -> Type | None:
+    """The type without symbols inside sequences, whose elements may differ in size."""
+    if isinstance(type_, TensorType) and inside and type_.shape is not None:
         return type_.with_shape(tuple(dim if isinstance(dim, int) else None for dim in type_.shape))
-    return SequenceType(_without_symbols(type_.element)) if isinstance(type_, SequenceType) else type_
+    if isinstance(type_, (SequenceType, OptionalType)):
+        element = _unnamed_elements(type_.element, inside=inside or isinstance(type_, SequenceType))
+        return type_ if element is None else type(type_)(element)
+    return type_
 
 
 def _fresh(name: str, taken: set[str]) -> str:

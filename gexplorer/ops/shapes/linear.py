@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.symbols import Dim, Shape
-from gexplorer.ops.shapes.broadcast import ShapeMismatch, broadcast_shape, broadcast_to
+from gexplorer.ops.shapes.broadcast import ShapeMismatchError, broadcast_shape, broadcast_to
 from gexplorer.ops.shapes.elementwise import same_dtypes
 from gexplorer.ops.shapes.fact import UNKNOWN, Fact, tensor
 from gexplorer.ops.shapes.registry import Call, shape_of
@@ -12,7 +12,7 @@ from gexplorer.ops.shapes.registry import Call, shape_of
 
 @shape_of("MatMul")
 def matmul(call: Call) -> tuple[Fact, ...]:
-    """``[..., m, k] x [..., k, n]`` with the leading dimensions broadcast; a vector loses its own dimension."""
+    """``[..., m, k] x [..., k, n]``, leading dimensions broadcast; a vector loses its own dimension."""
     same_dtypes(call, (0, 1))
     dtype = call.dtype(0) or call.dtype(1)
     if dtype is None:
@@ -32,12 +32,12 @@ def matmul_shape(call: Call, a: Shape | None, b: Shape | None) -> Shape | None:
         return None
     if not a or not b:
         raise call.error("a scalar has no matrix product")
-    _same(call, a[-1], b[-2] if len(b) > 1 else b[0])
+    _same(call, a[-1], b[-2:][0])
     rows = a[-2:-1]
     columns = b[-1:] if len(b) > 1 else ()
     try:
         batch = broadcast_shape(a[:-2], b[:-2])
-    except ShapeMismatch as error:
+    except ShapeMismatchError as error:
         raise call.error(str(error)) from None
     return None if batch is None else batch + rows + columns
 
@@ -69,7 +69,7 @@ def gemm(call: Call) -> tuple[Fact, ...]:
     if call.version >= 7 and call.has(2):
         try:
             broadcast_to(call.shape(2), (rows, columns))
-        except ShapeMismatch as error:
+        except ShapeMismatchError as error:
             raise call.error(f"C: {error}") from None
     return (tensor(dtype, (rows, columns)),)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gexplorer.ir.symbols import Dim, Shape, exact_div, floor_div, product
 from gexplorer.ir.types import TensorType
 from gexplorer.ops.shapes.arithmetic import add, is_natural, multiply
-from gexplorer.ops.shapes.broadcast import ShapeMismatch, broadcast_shape
+from gexplorer.ops.shapes.broadcast import ShapeMismatchError, broadcast_shape
 from gexplorer.ops.shapes.fact import UNKNOWN, Content, Fact, carries_content, tensor
 from gexplorer.ops.shapes.grid import flat, grid, spread
 from gexplorer.ops.shapes.registry import Call, shape_of
@@ -64,7 +64,7 @@ def reshaped(call: Call, source: Shape | None, target: Content, *, copy_zero: bo
 
 
 def _remaining(call: Call, left: list[Dim], others: list[Dim]) -> Dim:
-    """One product of dimensions over another; equal ones cancel, so that unknown ones beside them do no harm."""
+    """One product of dimensions over another, equal ones cancelled first."""
     right: list[Dim] = []
     for dim in others:
         if dim is not None and dim in left:
@@ -110,11 +110,8 @@ def transpose(call: Call) -> tuple[Fact, ...]:
     if content is None or len(order) < 2:
         return moved(call, shape)
     type_ = call.tensor(0)
-    return (
-        UNKNOWN
-        if type_ is None
-        else tensor(type_.dtype, shape, flat(grid(content, source).transpose(order))),
-    )
+    turned = flat(grid(content, source).transpose(order))
+    return (UNKNOWN if type_ is None else tensor(type_.dtype, shape, turned),)
 
 
 @shape_of("Squeeze")
@@ -168,10 +165,10 @@ def expand(call: Call) -> tuple[Fact, ...]:
         return (UNKNOWN,)
     if target is None:
         return (Fact(type_.with_shape(None)),)
-    wanted = tuple(dim if isinstance(dim, int) and dim >= 0 or is_natural(dim) else None for dim in target)
+    wanted = tuple(dim if is_natural(dim) else None for dim in target)
     try:
         shape = broadcast_shape(type_.shape, wanted)
-    except ShapeMismatch as error:
+    except ShapeMismatchError as error:
         raise call.error(str(error)) from None
     return (_repeated(call, type_, shape),)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gexplorer.errors import VerifyError
-from gexplorer.ops.shapes.fact import UNKNOWN, Content, Fact, carries_content
 from gexplorer.ir.types import TensorType
+from gexplorer.ops.shapes.fact import UNKNOWN, Content, Fact, carries_content
 
 if TYPE_CHECKING:
     from gexplorer.ir.constant import Constant
@@ -27,8 +27,8 @@ class Call:
         version: version of the operator's domain in the model.
         opsets: versions of all domains.
         constant: the constant behind an input, None where it is none.
-        nested: infers a nested graph (by a label that is unique in the node) from facts of its inputs, and gives
-            the facts of its outputs.
+        nested: infers a nested graph (by a label that is unique in the node) from facts of its inputs, and
+            gives the facts of its outputs.
     """
 
     node: Node
@@ -63,7 +63,7 @@ class Call:
         return None if found is None else found.dtype
 
     def content(self, index: int) -> Content | None:
-        """The input's elements: None for each unknown one, None as a whole where even their number is unknown."""
+        """The input's elements, None for each unknown one; None where even their number is unknown."""
         fact = self.fact(index)
         if fact.content is not None or not isinstance(fact.type, TensorType):
             return fact.content

@@ -1,4 +1,4 @@
-"""Every operator without a shape function of ours: ONNX's own inference of one node, with what we know handed over."""
+"""Operators without a shape function of ours: ONNX's own inference of one node, given all that we know."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from gexplorer.ops.shapes.registry import Call
 
 
+# Types of the tensors whose elements ONNX's inference functions look at.
+READ_BY_ONNX = frozenset({DType.INT32, DType.INT64, DType.FLOAT32, DType.FLOAT64, DType.BOOL})
+
+
 def infer_by_schema(call: Call) -> tuple[Fact, ...]:
     """What ``onnx.shape_inference.infer_node_outputs`` says; nothing for operators that ONNX does not define.
 
-    Raises VerifyError where ONNX finds that the node's inputs cannot be: onnxruntime refuses such a model with
-    the same message. Where shapes are not known in full, ONNX takes some of them for wrong; so then, and after
-    any other failure inside of it, nothing is known.
+    Raises VerifyError where ONNX finds that the node's inputs cannot be: onnxruntime refuses the model too.
+    But shapes that are not known in full ONNX may take for wrong, so then (and after any other failure inside
+    of it) nothing is known.
     """
     import onnx
 
@@ -65,7 +69,6 @@ def _is_fixed(type_: Type | None) -> bool:
 @cache
 def _schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
     import onnx
-    import onnx.shape_inference
 
     try:
         schema = onnx.defs.get_schema(op, version, domain)
@@ -123,16 +126,19 @@ def _data(call: Call, index: int, fact: Fact) -> onnx.TensorProto | None:
     import onnx.numpy_helper
 
     known = call.constant(index)
-    if known is not None and known.is_small and known.dtype not in (DType.STRING, DType.UNDEFINED):
+    if known is not None and known.is_small and known.dtype in READ_BY_ONNX:
         return onnx.numpy_helper.from_array(known.array())
     if fact.content is None or not isinstance(fact.type, TensorType):
         return None
     numbers = [element for element in fact.content if isinstance(element, int)]
     if len(numbers) < len(fact.content):
         return None
-    rank = len(fact.type.shape or ())
+    if fact.type.dtype not in READ_BY_ONNX:
+        return None
     array = np.array(numbers, fact.type.dtype.numpy())
-    return onnx.numpy_helper.from_array(array if rank else array.reshape(()))
+    return onnx.numpy_helper.from_array(
+        array.reshape([dim for dim in fact.type.shape or () if isinstance(dim, int)])
+    )
 
 
 def type_proto(type_: Type, symbols: dict[str, Symbol]) -> onnx.TypeProto:

@@ -310,6 +310,7 @@ def test_the_seed_decides_the_weights() -> None:
         return {name: value.const_value.tobytes() for name, value in parameters(model).items()}
 
     first = weights(seed=3)
+    assert len(set(first.values())) == len(first)
     assert first == weights(seed=3)
     other = weights(seed=4)
     assert all(first[name] != other[name] for name in first)
@@ -413,6 +414,24 @@ def reference_llama(
         up = y @ p[f"{layer}.mlp.up_proj.weight"].T
         x = x + (gate / (1 + np.exp(-gate)) * up) @ p[f"{layer}.mlp.down_proj.weight"].T
     return norm(x, "model.norm") @ p["lm_head.weight"].T
+
+
+@pytest.mark.parametrize(
+    ("name", "theta", "epsilon"),
+    [
+        ("llama-70b", 1e4, 1e-5),
+        ("llama2-7b", 1e4, 1e-5),
+        ("mixtral-8x7b", 1e6, 1e-5),
+        ("qwen2.5-7b", 1e6, 1e-6),
+    ],
+)
+def test_decoders_have_their_published_constants(name: str, theta: float, epsilon: float) -> None:
+    graph = zoo.build(name, layers=1).graph
+    frequencies = graph.initializers["model.rotary_emb.inv_freq"].const_value.numpy()
+    np.testing.assert_allclose(frequencies, theta ** (-np.arange(64) / 64), rtol=1e-5)
+    constants = [n.attributes["value"].value.numpy() for n in graph if "value" in n.attributes]
+    small = {float(array) for array in constants if array.ndim == 0 and 0 < array < 1e-3}
+    assert small == {float(np.float32(epsilon))}
 
 
 @pytest.mark.parametrize("sizes", [{}, {"batch": "b", "seq": "s"}])

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from immutables import Map
 from onnx import numpy_helper
@@ -14,10 +15,11 @@ from onnx.reference import ReferenceEvaluator
 
 from gexplorer.frontends.onnx import read
 from gexplorer.ir.dtypes import DType
-from gexplorer.ir.graph import Node
+from gexplorer.ir.graph import Ints, Node
 from gexplorer.ir.to_onnx import to_onnx
 from gexplorer.ir.types import TensorType
 from gexplorer.ops.compose import compose
+from gexplorer.ops.function_body import read_function
 from gexplorer.ops.row import Outcome
 from gexplorer.ops.table import entries, lookup
 from gexplorer.ops.work import types_of
@@ -111,6 +113,46 @@ def test_names_are_unique_and_the_origin_is_kept():
         nested = [value for inner in body for graph in inner.graphs for value in graph.values]
         assert len(nested) == len(set(nested))
         assert not set(nested) & set(body.values)
+
+
+def test_a_body_older_than_the_model_keeps_its_opset():
+    """Pad has changed since CenterCropPad's body was written; onnx gives no body at the newer opset."""
+    node = Node("c", "CenterCropPad", ("x", "shape"), ("y",), Map(axes=Ints((0,))))
+    body = compose(node, (TensorType(DType.FLOAT32, (4, 2)), TensorType(DType.INT64, (1,))), {"": 22})
+    assert body is not None
+    assert body.opsets[""] == 18
+    (got,) = ReferenceEvaluator(to_onnx(body)).run(
+        None,
+        dict(zip(body.inputs, (np.arange(8, dtype=np.float32).reshape(4, 2), np.array([2])), strict=True)),
+    )
+    np.testing.assert_array_equal(got, [[2, 3], [4, 5]])
+
+
+FUNCTION = """
+<domain: "here", opset_import: ["" : 18]>
+F <scale> (a, b) => (y)
+{
+    four = Constant <value_int: int = @scale> ()
+    kept = Clip (a, b, b)
+    y = If (four) <
+        then_branch = one () => (r) { four = Neg (kept)  r = Abs (four) },
+        else_branch = two () => (r) { four = Abs (kept)  r = Neg (four) }
+    >
+}
+"""
+
+
+def test_absent_inputs_are_absent_inside_and_nested_names_get_numbers():
+    call = Node("f", "F", ("x", ""), ("z",), Map(scale=4), "here")
+    schema = onnx.defs.get_schema("Relu", 18)  # stands for a schema without defaults
+    body = read_function(onnx.parser.parse_function(FUNCTION), call, (None, None), schema)
+    assert body.inputs == ("a",)
+    clip, choice = body
+    assert clip.inputs == ("a", "", "")
+    assert int(body.values["four"].constant.array()) == 4
+    names = [n for graph in choice.graphs for n in graph.values] + list(body.values)
+    assert len(names) == len(set(names)) == 7
+    assert all(graph.captures == ("kept",) for graph in choice.graphs)
 
 
 def test_left_out_inputs_and_attributes():

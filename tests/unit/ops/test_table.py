@@ -111,6 +111,7 @@ def test_a_name_that_needs_types_is_uncertain_without_them():
     assert not lookup(node("MatMul", "ab")).certain
     assert lookup(node("MatMul", "ab"), (tensor(4, 8), tensor(8, 2))).certain
     assert not lookup(node("Conv", "xw", group=8)).certain
+    assert not lookup(node("FastGelu", domain="com.microsoft")).certain  # the row says so
     assert not lookup(node("MatMulInteger", "ab"), (tensor(4, 8), tensor(8, 2))).certain
 
 

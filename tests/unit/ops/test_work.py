@@ -197,11 +197,8 @@ def test_one_unknown_part_makes_a_fused_node_unknown():
 # -- ResNet-50 ----------------------------------------------------------------------------------------------
 
 
-def resnet50_multiplications(width=64, classes=1000, *, first_strides=False):
-    """Convolutions and classifier at 224x224, from the architecture: bottlenecks of 3, 4, 6 and 3 blocks.
-
-    The stride is in the 3x3 convolution of a block, or in the 1x1 before it as in the first publication.
-    """
+def resnet50_multiplications(width=64, classes=1000):
+    """Convolutions and classifier at 224x224: bottlenecks of 3, 4, 6, 3 blocks, strides in the 3x3."""
     side = 112
     total, channels = side * side * width * 3 * 49, width
     side = 56
@@ -209,8 +206,7 @@ def resnet50_multiplications(width=64, classes=1000, *, first_strides=False):
         for block in range(blocks):
             before = side
             side //= 2 if stage and not block else 1
-            first = side if first_strides else before
-            total += first * first * channels * width + side * side * width * (9 * width + 4 * width)
+            total += before * before * channels * width + side * side * width * (9 * width + 4 * width)
             if not block:
                 total += side * side * channels * 4 * width
             channels = 4 * width
@@ -220,11 +216,11 @@ def resnet50_multiplications(width=64, classes=1000, *, first_strides=False):
 
 def products_of(model):
     """The convolutions and matrix products of a model as a graph, with the types that onnx infers."""
-    graph = read(shape_inference.infer_shapes(model, data_prop=True)).graph nodes = [n for n in graph if n.op
-    in ("Conv", "Gemm", "MatMul")] made = {n.name for n in nodes} types = {v.name: v.type or v.declared for v
-    in graph.values.values()} values = [Value(name, types[name], v.producer if v.producer in made else "") for
-    name, v in graph.values.items()] return make_graph("products", inputs=[], nodes=nodes, values=values,
-    outputs=(), opsets={})
+    graph = read(shape_inference.infer_shapes(model, data_prop=True)).graph
+    nodes = [n for n in graph if n.op in ("Conv", "Gemm", "MatMul")]
+    made = {name: n.name for n in nodes for name in n.outputs}
+    values = [Value(v.name, v.type or v.declared, made.get(v.name, "")) for v in graph.values.values()]
+    return make_graph("products", inputs=[], nodes=nodes, values=values, outputs=(), opsets={})
 
 
 def test_the_literature_counts_four_billion_multiplications():
@@ -232,9 +228,10 @@ def test_the_literature_counts_four_billion_multiplications():
 
 
 def test_resnet50_in_the_onnx_package_has_the_operations_of_its_architecture():
-    model = onnx.load(Path(onnx.__file__).parent / "backend" / "test" / "data" / "light" /
-    "light_resnet50.onnx") graph = products_of(model) assert len(graph) == 54 assert graph_flops(graph) == 2 *
-    resnet50_multiplications(first_strides=True)
+    data = Path(onnx.__file__).parent / "backend" / "test" / "data"
+    graph = products_of(onnx.load(data / "light" / "light_resnet50.onnx"))
+    assert len(graph) == 54
+    assert graph_flops(graph) == 2 * resnet50_multiplications()
 
 
 def test_a_narrow_resnet50_export_has_the_operations_of_its_architecture():

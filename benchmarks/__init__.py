@@ -1,0 +1,1 @@
+"""What is fast, measured, with peers beside it: ``make bench``."""
