@@ -118,7 +118,7 @@ def floor_div(a: Dim, b: Dim) -> Dim:
 
 
 def _floor(a: Symbol, b: int) -> int | Symbol:
-    """The atom; ``floor((floor(n/m) + c)/b)`` becomes ``floor((n + c*m)/(m*b))``: halved twice is quartered."""
+    """The atom; ``floor((floor(n/m) + c)/b)`` is ``floor((n + c*m)/(m*b))``: halved twice is quartered."""
     varying = [(monomial, coefficient) for monomial, coefficient in a.terms if monomial]
     if len(varying) == 1 and varying[0][1] == 1 and len(varying[0][0]) == 1:
         (atom,) = varying[0][0]

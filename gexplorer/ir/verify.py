@@ -43,8 +43,8 @@ def verify(graph: Graph) -> None:
 def verify_changes(graph: Graph, changes: Iterable[Change]) -> None:
     """Checks what some changes touched, for the graph that they led to; costs what they touched.
 
-    The graph before must have been valid. Not looked for: a value whose name a nested graph has already, and a
-    cycle through an edge that was against program order before the changes (``graph.order`` finds it).
+    The graph before must have been valid. Not looked for: a value whose name a nested graph has already, and
+    a cycle through an edge that was against program order before (``graph.order`` finds it).
     """
     changes = tuple(changes)
     inputs = frozenset(graph.inputs)
@@ -61,6 +61,8 @@ def verify_changes(graph: Graph, changes: Iterable[Change]) -> None:
         if change.kind == "value":
             old_value = change.old if isinstance(change.old, Value) else None
             _check_changed_value(scope, change.name, old_value)
+            if change.name in graph.defaults and change.name in graph.values:
+                _check_default(graph.values[change.name], graph.defaults[change.name])
     _check_outputs(graph, scope)
     if crossed:
         _ = graph.order
@@ -114,10 +116,14 @@ def _check_inputs(graph: Graph, scope: _Scope) -> None:
     for name, default in graph.defaults.items():
         if name not in scope.inputs:
             raise VerifyError(name, "has a default, but is not an input")
-        type_ = scope.values[name].type
-        if isinstance(type_, TensorType) and type_.dtype != default.dtype:
-            raise VerifyError(name, f"has a default of type {default.dtype.label}, but is {type_}")
+        _check_default(scope.values[name], default)
         _check_source(name, default)
+
+
+def _check_default(value: Value, default: Constant) -> None:
+    type_ = value.type
+    if isinstance(type_, TensorType) and type_.dtype != default.dtype:
+        raise VerifyError(value.name, f"has a default of type {default.dtype.label}, but is {type_}")
 
 
 def _check_outputs(graph: Graph, scope: _Scope) -> None:

@@ -117,7 +117,7 @@ def _card(box: Box, x: float, y: float) -> Element:
     if box.mark == "added":
         card.append(_outline(left + 3, top + 3, width - 6, height - 6, max(radius - 2, 1), class_="inner"))
     if box.mark == "changed":
-        card.append(h("rect", x=_px(left), y=_px(top), width=5, height=_px(height), rx=2, class_="bar"))
+        card.append(h("rect", x=_px(left), y=_px(top), width=5, height=_px(height), rx=2, class_="stripe"))
     line_y = top + 5 + _LINE * 0.78
     card.append(h("text", shortened(box.title, _LONGEST), x=_px(left + _PADDING), y=_px(line_y), class_="title"))
     if SIGNS[box.mark]:

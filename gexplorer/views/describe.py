@@ -12,6 +12,8 @@ from gexplorer.ir.types import OpaqueType, Type
 
 # Constants with so few elements are shown by them, longer lists are cut there.
 SHOWN_ELEMENTS = 8
+# Exporters write "to the end" as the limits of int64.
+_LIMITS = {-(2**63): "min", 2**63 - 1: "max"}
 
 
 def type_text(type_: Type | None) -> str:
@@ -84,4 +86,6 @@ def _changed_inputs(old: Node, new: Node) -> Iterable[str]:
 
 
 def _number(value: object) -> str:
+    if isinstance(value, int) and value in _LIMITS:
+        return _LIMITS[value]
     return f"{value:g}" if isinstance(value, float) else str(value)

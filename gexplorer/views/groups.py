@@ -99,7 +99,7 @@ def combination(rewrite: Rewrite) -> str:
 def _operators(nodes: Iterable[Node]) -> str:
     counts = Counter(node.op for node in nodes)
     shown = [f"{n} {op}" if n > 1 else op for op, n in sorted(counts.items())]
-    return ", ".join(shown if len(shown) <= 3 else [*shown[:3], "…"])
+    return " + ".join(shown if len(shown) <= 3 else [*shown[:3], "…"])
 
 
 def _examples(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:

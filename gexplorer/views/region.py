@@ -219,6 +219,10 @@ class _Side:
     def _node_box(self, node: Node) -> Box:
         mark = self.choice.marks.get(node.name, "kept")
         details: list[str] = []
+        output = next((name for name in node.outputs if name), "")
+        title = f"{node.domain}::{node.op}" if node.domain else node.op
+        if mark == "kept":  # it is there for orientation only
+            return Box(f"n:{node.name}", "node", title, node.name, self._type(output))
         if self.old is not None and mark == "changed":
             details += change_lines(self.old.graph.nodes[node.name], node)
         for index, name in enumerate(node.inputs):
@@ -226,8 +230,6 @@ class _Side:
             if value is not None and value.constant is not None and name not in self.choice.constants:
                 details.append(f"input {index}: {constant_text(value.constant)}")
         details += attribute_lines(node)
-        output = next((name for name in node.outputs if name), "")
-        title = f"{node.domain}::{node.op}" if node.domain else node.op
         return Box(f"n:{node.name}", "node", title, node.name, self._type(output), mark, tuple(details))
 
     def _add_inputs(self, node: Node) -> None:

@@ -30,7 +30,12 @@ def random_edits(draft: Draft, pick: random.Random, count: int, depth: int = 0) 
         inputs = draft.inputs
         match pick.randint(0, 7):
             case 0 if node:
-                draft.insert(node, pick.choice(("Cast", "Relu")), (pick.choice(inputs), ""), (None, None)[: pick.randint(1, 2)])
+                draft.insert(
+                    node,
+                    pick.choice(("Cast", "Relu")),
+                    (pick.choice(inputs), ""),
+                    (None, None)[: pick.randint(1, 2)],
+                )
             case 1 if node:
                 draft.update(node, attributes=node.attributes.set("axis", pick.randint(0, 3)))
             case 2 if node and node.outputs and node.outputs[0]:
@@ -38,9 +43,9 @@ def random_edits(draft: Draft, pick: random.Random, count: int, depth: int = 0) 
             case 3 if node and not any(output and draft.use_count(output) for output in node.outputs):
                 draft.remove(node)
             case 4:
-                value = draft.own_value(pick.choice(inputs))
-                assert value is not None
-                draft.put_value(Value(value.name, TensorType(DType.INT8, (pick.randint(0, 3),))))
+                name = pick.choice(inputs)
+                if name not in draft.base.defaults:
+                    draft.put_value(Value(name, TensorType(DType.INT8, (pick.randint(0, 3),))))
             case 5:
                 draft.set_outputs(pick.sample(draft.outputs, len(draft.outputs)))
             case 6:
@@ -48,7 +53,11 @@ def random_edits(draft: Draft, pick: random.Random, count: int, depth: int = 0) 
             case 7 if draft.nested_nodes() and depth < 2:
                 outer = pick.choice(draft.nested_nodes())
                 name, graphs = pick.choice(
-                    [(k, v) for k, v in outer.attributes.items() if isinstance(v, Graph) or (isinstance(v, Graphs) and v)]
+                    [
+                        (k, v)
+                        for k, v in outer.attributes.items()
+                        if isinstance(v, Graph) or (isinstance(v, Graphs) and v)
+                    ]
                 )
                 if isinstance(graphs, Graph):
                     inner = Draft(graphs, draft)
@@ -62,7 +71,7 @@ def random_edits(draft: Draft, pick: random.Random, count: int, depth: int = 0) 
 
 @given(SEEDS, st.integers(0, 12))
 def test_random_edits(seed: int, count: int):
-    """The old graph stays, the new one is valid, indexed as if made anew, and reached by undo and redo too."""
+    """The old graph stays; the new one is valid, indexed as if made anew, and reached by undo and redo."""
     old = random_graph(seed)
     before = content(old)
     draft = Draft(old)
@@ -97,7 +106,10 @@ def test_no_change_gives_the_same_object(seed: int):
 
 def chain(length: int, hub: str = "") -> Graph:
     values = [Value(f"v{i + 1}", producer=f"n{i}") for i in range(length)]
-    nodes = [Node(f"n{i}", "Add", (f"v{i}", hub or f"v{i}"), (f"v{i + 1}",), position=i * POSITION_STEP) for i in range(length)]
+    nodes = [
+        Node(f"n{i}", "Add", (f"v{i}", hub or f"v{i}"), (f"v{i + 1}",), position=i * POSITION_STEP)
+        for i in range(length)
+    ]
     inputs = [Value("v0"), *([Value(hub)] if hub else [])]
     return make_graph("g", inputs=inputs, nodes=nodes, values=values, outputs=(f"v{length}",), opsets={})
 

@@ -11,7 +11,7 @@ NAMES = st.integers(0, 40).map(str)
 
 
 class IndexMachine(RuleBasedStateMachine):
-    """An index beside a plain dict of sets; with 41 names, both kinds of sets and the change between them occur."""
+    """An index beside a plain dict of sets; 41 names make both kinds of sets occur."""
 
     def __init__(self) -> None:
         super().__init__()

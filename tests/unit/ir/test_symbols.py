@@ -139,7 +139,9 @@ def test_printing(dim: Symbol, text: str):
 def test_pickled_dimension_can_be_evaluated_elsewhere():
     data = pickle.dumps(maximum(floor_div(symbol("s") + 1, 2), 3) * 2)
     code = f"import pickle; print(pickle.loads({data!r}).substitute({{'s': 9}}))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.split() == [b"10"]
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.split() == [
+        b"10"
+    ]
 
 
 @given(POLYNOMIALS, dims(NAMES, ("*",)).map(build))

@@ -7,7 +7,7 @@ import pytest
 from immutables import Map
 
 from gexplorer.errors import VerifyError
-from gexplorer.ir.constant import ArraySource, Constant, FileSource, constant
+from gexplorer.ir.constant import ArraySource, Constant, FileSource
 from gexplorer.ir.draft import Change, Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Floats, Graph, Ints, Node, Strings, Value, make_graph
@@ -17,7 +17,7 @@ from gexplorer.ir.verify import verify, verify_changes
 
 VALID = """\
 graph main opset(17)
-  input %x : float32[2]
+  input %x : float32[2] default float32[2] {0.0, 0.0}
   input %c : bool[]
   constant %w = float32[2] {1.0, 2.0}
   %y : float32[2] = Add(%x, %w) {axis = 1} #add
@@ -64,6 +64,7 @@ def remade(graph: Graph, *, nodes=None, values=None) -> Graph:
         values=values.values(),
         outputs=graph.outputs,
         opsets=graph.opsets,
+        defaults=graph.defaults,
     )
 
 
@@ -375,6 +376,10 @@ BAD_EDITS = {
     "negative dimension": (
         lambda d: d.put_value(replace(d.own_value("y"), type=TensorType(DType.FLOAT32, (-1,)))),
         ("y: its type float32[-1] has a negative dimension",),
+    ),
+    "input of another type than its default": (
+        lambda d: d.put_value(Value("x", TensorType(DType.INT8, (2,)))),
+        ("x: has a default of type float32, but is int8[2]",),
     ),
     "cycle": (
         lambda d: d.update(d.node("add"), inputs=("x", "z")),

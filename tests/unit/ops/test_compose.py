@@ -151,7 +151,7 @@ def test_absent_inputs_are_absent_inside_and_nested_names_get_numbers():
     assert clip.inputs == ("a", "", "")
     assert int(body.values["four"].constant.array()) == 4
     names = [n for graph in choice.graphs for n in graph.values] + list(body.values)
-    assert len(names) == len(set(names)) == 7
+    assert len(names) == len(set(names)) == 8
     assert all(graph.captures == ("kept",) for graph in choice.graphs)
 
 

@@ -1,0 +1,130 @@
+"""A compilation as one HTML page that needs nothing else: no network, no scripts, no ``dot`` (but nicer with it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from gexplorer.output import write_file
+from gexplorer.render.chart import sparkline
+from gexplorer.render.html import document, h
+from gexplorer.render.report_steps import stages_table
+from gexplorer.render.report_tables import model_section, operators_section
+from gexplorer.render.units import change_text, count_text, plural_text, size_text, time_text
+from gexplorer.views.report import Figure, Report, report_data
+from gexplorer.views.summary import Compiled
+
+
+def write_report(compilation: Compiled, path: Path) -> Path:
+    """Writes the report of a compilation, whole or not at all; returns the path."""
+    write_file(path, render_html(report_data(compilation)))
+    return path
+
+
+def render_html(data: Report) -> str:
+    """The page."""
+    css = files("gexplorer.render").joinpath("report.css").read_text(encoding="utf-8")
+    body = h(
+        "main",
+        _header(data),
+        h("section", h("h2", "What happened"), stages_table(data), aria_label="What happened"),
+        operators_section(data),
+        model_section(data.model),
+        _repeat(data),
+    )
+    return document(f"{data.model.name} on {data.soc}: gexplorer", css, [body, _footer(data)])
+
+
+def _header(data: Report) -> Element:
+    model = data.model
+    opsets = ", ".join(f"{domain} {number}" for domain, number in model.opsets)
+    return h(
+        "header",
+        h("p", "gexplorer: what the graph compiler did", class_="kicker"),
+        h("h1", model.name, class_="name-of-model"),
+        h(
+            "p",
+            _fact("for", data.soc),
+            _fact("opset", opsets),
+            _fact("nodes in the file", count_text(model.nodes)),
+            _fact("weights", size_text(model.weight_bytes)),
+            [_fact(name, value) for name, value in data.options],
+            class_="facts",
+        ),
+        _missing(model.missing),
+        h("dl", _figures(data), class_="figures"),
+    )
+
+
+def _fact(label: str, value: str) -> Element:
+    return h("span", f"{label} ", h("b", value))
+
+
+def _missing(names: tuple[str, ...]) -> Element | None:
+    if not names:
+        return None
+    shown = ", ".join(names[:5]) + (f" and {count_text(len(names) - 5)} more" if len(names) > 5 else "")
+    said = " not found: compiled all the same, without the weights; what needs their bytes is skipped."
+    return h("p", h("b", "Weights not available. "), h("span", shown, class_="name"), said, class_="notice")
+
+
+def _figures(data: Report) -> Iterator[Element]:
+    for figure in data.figures:
+        yield _changed_figure(figure)
+    rewrites = sum(step.rewrites for step in data.steps)
+    rejects = sum(step.rejects for step in data.steps)
+    acted = sum(step.rewrites > 0 for step in data.steps)
+    yield _figure("Rewrites", count_text(rewrites), note=f"by {plural_text(acted, 'pass', 'passes')}")
+    yield _figure("Near misses", count_text(rejects), note="places looked at and left alone, with the reason")
+    if data.fallbacks:
+        note = "no kernel on the chip: each copies its tensors to the host and back"
+        yield _figure("Host fallbacks", count_text(data.fallbacks), note=note, class_="bad")
+    stages = ", ".join(f"{stage.name} {time_text(stage.seconds)}" for stage in data.stages if stage.steps)
+    verified = "; every step run and equal to the model as read" if data.verified else ""
+    yield _figure("Compile time", time_text(data.seconds), note=stages + verified)
+
+
+def _changed_figure(figure: Figure) -> Element:
+    show = size_text if figure.unit == "bytes" else count_text
+    same = show(figure.before) == show(figure.after)
+    delta = "unchanged" if same else change_text(figure.before, figure.after)
+    tone = "soft" if same else "better" if figure.after < figure.before else "worse"
+    return h(
+        "div",
+        h("dt", figure.label),
+        h("dd", show(figure.after), class_="big"),
+        h("dd", h("b", delta, class_=tone), None if same else f" from {show(figure.before)}", class_="delta"),
+        h("dd", figure.note, class_="note"),
+        h("dd", sparkline(figure.trend, f"{figure.label} after each step")) if len(figure.trend) > 1 else None,
+        class_="figure card",
+    )
+
+
+def _figure(label: str, value: str, note: str, class_: str = "") -> Element:
+    return h(
+        "div",
+        h("dt", label),
+        h("dd", value, class_=f"big {class_}".strip()),
+        h("dd", note, class_="note"),
+        class_="figure card",
+    )
+
+
+def _repeat(data: Report) -> Element:
+    return h(
+        "section",
+        h("h2", "Repeat it"),
+        h("div", _code("On the command line", data.command), _code("In Python", data.python), class_="columns"),
+        aria_label="How to repeat it",
+    )
+
+
+def _code(title: str, code: str) -> Element:
+    return h("div", h("h3", title), h("pre", h("code", code)), class_="card")
+
+
+def _footer(data: Report) -> Element:
+    version = f" {data.version}" if data.version else ""
+    return h("footer", f"Made by gexplorer{version}. This file is complete: it loads nothing and runs no scripts.")

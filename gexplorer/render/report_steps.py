@@ -1,0 +1,257 @@
+"""The report's main table: stages and steps, each opening to what it did, with pictures, and what it nearly did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from xml.etree.ElementTree import Element
+
+from gexplorer.render.chart import bar
+from gexplorer.render.html import Child, h
+from gexplorer.render.picture import SIGNS, draw
+from gexplorer.render.units import count_text, plural_text, time_text
+from gexplorer.views.groups import Example, Group
+from gexplorer.views.region import Picture
+from gexplorer.views.report import Report, StepReport
+
+NO_DOT = "Pictures need Graphviz: pip install 'gexplorer[dot]', then make the report again. Until then, in words:"
+
+Drawn = dict[int, Element] | None
+
+
+def stages_table(data: Report) -> Element:
+    """All stages in order, with their steps."""
+    pictures = [
+        picture
+        for step in data.steps
+        for example in step.groups.examples
+        for picture in (example.region.before, example.region.after)
+    ]
+    svgs = draw(pictures)
+    drawn = None if svgs is None else {id(picture): svg for picture, svg in zip(pictures, svgs, strict=True)}
+    slowest = max((step.seconds for step in data.steps), default=0.0)
+    opened = max(data.steps, key=lambda step: (bool(step.groups.examples), step.nodes_before - step.nodes_after))
+    built = [stage for stage in data.stages if stage.steps]
+    return h(
+        "div",
+        _legend() if pictures else None,
+        h("p", NO_DOT, class_="notice") if pictures and drawn is None else None,
+        h(
+            "div",
+            _heads(),
+            [
+                _stage(stage.name, stage.seconds, data.steps, slowest, opened, drawn)
+                for stage in built
+            ],
+            _waiting(data),
+            class_="steps card",
+        ),
+    )
+
+
+def _legend() -> Element:
+    meanings = {"removed": "removed", "added": "added", "changed": "changed", "kept": "unchanged"}
+    samples = [
+        h("span", h("span", SIGNS[mark], class_=f"sample {mark}", aria_hidden="true"), meaning)
+        for mark, meaning in meanings.items()
+    ]
+    return h("p", "In the pictures: ", samples, class_="legend")
+
+
+def _heads() -> Element:
+    titles = ("rewrites", "near misses", "nodes", "time")
+    return h(
+        "div",
+        h("span"),
+        h("span", "step (the real GE's name)"),
+        [h("span", title, class_="number") for title in titles],
+        h("span"),
+        class_="row heads",
+        aria_hidden="true",
+    )
+
+
+def _stage(
+    name: str, seconds: float, steps: Sequence[StepReport], slowest: float, opened: StepReport, drawn: Drawn
+) -> Iterator[Element]:
+    own = [step for step in steps if step.stage == name]
+    label = h("span", name, h("span", f"  {plural_text(len(own), 'step')}", class_="soft"), class_="label")
+    yield h("div", label, h("span", time_text(seconds), class_="number"), h("span"), class_="row stage")
+    for quiet, run in groupby(own, key=lambda step: step.quiet and step.stage == "passes"):
+        if quiet:
+            yield _quiet(list(run), slowest)
+        else:
+            for step in run:
+                yield _step(step, slowest, step is opened and bool(step.groups.examples), drawn)
+
+
+def _quiet(steps: list[StepReport], slowest: float) -> Element:
+    """Passes in a row that found nothing to do, in one line."""
+    seconds = sum(step.seconds for step in steps)
+    names = ", ".join(step.name for step in steps)
+    return h(
+        "details",
+        h(
+            "summary",
+            h("span", names, h("span", "nothing to do", class_="ge"), class_="pass"),
+            h("span", class_="number"),
+            h("span", class_="number"),
+            h("span", count_text(steps[0].nodes_after), h("span", " nodes", class_="vh"), class_="number soft"),
+            h("span", time_text(seconds), class_="number soft"),
+            bar(seconds / slowest if slowest else 0),
+            class_="row",
+        ),
+        h(
+            "div",
+            h(
+                "dl",
+                [
+                    (h("dt", step.name, _ge_name(step), id=_anchor(step)), h("dd", step.summary or "–"))
+                    for step in steps
+                ],
+                class_="pairs",
+            ),
+            class_="body",
+        ),
+        class_="step quiet",
+    )
+
+
+def _step(step: StepReport, slowest: float, opened: bool, drawn: Drawn) -> Element:
+    nodes = count_text(step.nodes_after)
+    if step.nodes_before != step.nodes_after:
+        nodes = f"{count_text(step.nodes_before)} → {nodes}"
+    return h(
+        "details",
+        h(
+            "summary",
+            h("span", step.name, _ge_name(step), class_="pass"),
+            _number(step.rewrites, " rewrites"),
+            _number(step.rejects, " near misses"),
+            h("span", nodes, h("span", " nodes", class_="vh"), class_="number"),
+            h("span", time_text(step.seconds), class_="number"),
+            bar(step.seconds / slowest if slowest else 0),
+            class_="row",
+        ),
+        h("div", _body(step, drawn), class_="body"),
+        class_="step",
+        id=_anchor(step),
+        open="" if opened else None,
+    )
+
+
+def _anchor(step: StepReport) -> str:
+    return f"step-{step.index}"
+
+
+def _ge_name(step: StepReport) -> Element | None:
+    return h("span", f"GE: {step.ge_name}", class_="ge") if step.ge_name else None
+
+
+def _number(number: int, noun: str) -> Element:
+    return h("span", (count_text(number), h("span", noun, class_="vh")) if number else None, class_="number")
+
+
+def _body(step: StepReport, drawn: Drawn) -> Iterator[Child]:
+    yield h("p", step.summary or "No description.")
+    if step.groups.rewrites:
+        yield h("h3", plural_text(step.rewrites, "rewrite"))
+        yield [_group(group, "group") for group in step.groups.rewrites]
+    if step.groups.rejects:
+        yield h("h3", plural_text(step.rejects, "near miss", "near misses"))
+        yield [_group(group, "group missed") for group in step.groups.rejects]
+    if step.groups.examples:
+        shown = len(step.groups.examples)
+        yield h("h3", "The change" if step.rewrites == 1 else f"{plural_text(shown, 'example')} of different kinds")
+        yield [_example(example, drawn) for example in step.groups.examples]
+
+
+def _group(group: Group, class_: str) -> Element:
+    first, *others = group.sentences
+    chips = [h("li", f"{operators} × {count_text(n)}") for operators, n in group.operators]
+    if group.other_operators:
+        chips.append(h("li", f"… {count_text(group.other_operators)} more"))
+    return h(
+        "div",
+        h(
+            "p",
+            h("span", f"{count_text(group.count)} ×", class_="count"),
+            h("code", group.code, class_="code"),
+        ),
+        h("ul", chips, class_="chips"),
+        h("p", first, class_="sentences") if not others else _sentences(group),
+        h("p", h("b", "Cure: "), group.hint, class_="cure") if group.hint else None,
+        class_=class_,
+    )
+
+
+def _sentences(group: Group) -> Element:
+    left = group.count - len(group.sentences)
+    return h(
+        "details",
+        h("summary", f"{group.sentences[0]}, and {count_text(group.count - 1)} more"),
+        h(
+            "ul",
+            [h("li", sentence) for sentence in group.sentences[1:]],
+            h("li", f"… {count_text(left)} more") if left else None,
+            class_="sentences",
+        ),
+    )
+
+
+def _example(example: Example, drawn: Drawn) -> Element:
+    region = example.region
+    alike = f" ({count_text(example.alike)} alike)" if example.alike > 1 else ""
+    inside = f" inside {' › '.join(region.inside)}" if region.inside else ""
+    left_out = ", ".join(f"{count_text(n)} more {mark}" for mark, n in region.left_out)
+    return h(
+        "figure",
+        h("figcaption", h("b", f"#{example.number + 1} "), example.sentence, h("span", inside + alike, class_="soft")),
+        h("div", _side("Before", region.before, drawn), _side("After", region.after, drawn), class_="pair"),
+        h("p", f"Not shown: {left_out}.", class_="left-out") if left_out else None,
+        class_="example",
+    )
+
+
+def _side(title: str, picture: Picture, drawn: Drawn) -> Element:
+    content: Child
+    if not picture.boxes:
+        content = h("p", "Nothing of it is left.", class_="soft")
+    elif drawn is not None:
+        content = h("div", drawn[id(picture)], class_="scroll", tabindex=0, role="group", aria_label=f"{title}: graph")
+    else:
+        content = _boxes(picture)
+    return h("div", h("h4", title), content)
+
+
+def _boxes(picture: Picture) -> Element:
+    """A picture in words: its boxes in program order, with the same marks."""
+    feeds: dict[str, list[str]] = {}
+    names = {box.key: box.name or box.title for box in picture.boxes}
+    for edge in picture.edges:
+        feeds.setdefault(edge.target, []).append(names[edge.source])
+    return h(
+        "ul",
+        [
+            h(
+                "li",
+                h("b", f"{SIGNS[box.mark]} {box.title}".strip()),
+                f" {box.name}" if box.name else None,
+                f" {box.type}" if box.type else None,
+                f" ← {', '.join(feeds[box.key])}" if box.key in feeds else None,
+                f" ({'; '.join(box.details)})" if box.details else None,
+                h("span", f" {box.mark}", class_="vh"),
+                class_=box.mark,
+            )
+            for box in picture.boxes
+        ],
+        class_="boxes",
+    )
+
+
+def _waiting(data: Report) -> Iterator[Element]:
+    if data.off:
+        yield h("p", f"Switched off: {', '.join(data.off)}.", class_="waiting")
+    waiting = [stage.name for stage in data.stages if not stage.steps]
+    if waiting:
+        yield h("p", f"Not built yet: {', '.join(waiting)}.", class_="waiting")
