@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation as Compilation
     from gexplorer.compiler import compile as compile
+    from gexplorer.errors import GexplorerError as GexplorerError
+    from gexplorer.errors import ModelError as ModelError
+    from gexplorer.errors import OptionError as OptionError
+    from gexplorer.errors import PassError as PassError
+    from gexplorer.errors import VerifyError as VerifyError
     from gexplorer.frontends import zoo as zoo
     from gexplorer.passes.base import Pass as Pass
     from gexplorer.passes.manager import register as register
@@ -24,7 +29,18 @@ _PUBLIC = {
     "register": "gexplorer.passes.manager",
 }
 
-__all__ = [*sorted(_PUBLIC), "__version__", "zoo"]
+__all__ = [
+    "Compilation",
+    "GexplorerError",
+    "ModelError",
+    "OptionError",
+    "Pass",
+    "PassError",
+    "VerifyError",
+    "compile",
+    "register",
+    "zoo",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -42,4 +58,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted((*__all__, "__version__"))

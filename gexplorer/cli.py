@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +38,14 @@ class _Group(click.Group):
         except RecursionError:
             click.echo("gexplorer: the model's graphs are nested too deeply", err=True)
             ctx.exit(1)
+        except KeyboardInterrupt:
+            click.echo("gexplorer: interrupted", err=True)
+            ctx.exit(130)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # whoever read our output has seen enough; click ends quietly
+            click.echo(f"gexplorer: {error.filename or 'output'}: {error.strerror or error}", err=True)
+            ctx.exit(1)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -52,7 +63,9 @@ def compile_options(command: Command) -> Command:
         (
             click.argument("model"),
             click.option("--soc", default=None, metavar="NAME", help="The chip, such as Ascend910B3."),
-            click.option("--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224", help="Shape of an input."),
+            click.option(
+                "--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224", help="Shape of an input."
+            ),
             click.option("--off", multiple=True, metavar="RULE", help="Switch a pass or rule off."),
             click.option("--on", multiple=True, metavar="RULE", help="Switch a pass or rule on."),
             click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
@@ -74,6 +87,9 @@ def compile_model(
     from gexplorer.compiler import compile as compile_  # the heavy imports start here
     from gexplorer.options import parse_settings, parse_shapes
 
+    both = sorted({*on} & {*off})
+    if both:
+        raise OptionError(f"{both[0]} is switched both on and off")
     options = parse_settings(settings)
     options["shapes"] = parse_shapes(shapes)
     options["fusion"] = dict.fromkeys(on, True) | dict.fromkeys(off, False)
@@ -84,7 +100,7 @@ def compile_model(
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[Progress], None] | None]:
+def _progress() -> Generator[Callable[[Progress], None] | None]:
     """A progress line on stderr, only on a terminal and only for work longer than a second."""
     if not sys.stderr.isatty():
         yield None
@@ -101,8 +117,9 @@ def _progress() -> Iterator[Callable[[Progress], None] | None]:
 @cli.command()
 @compile_options
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the summary as JSON; - for standard output.")
-def compile(json_to: str | None, **common: Any) -> None:  # noqa: A001
+def compile(json_to: str | None, **common: Any) -> None:
     """Compile a model and print what each stage did."""
+    _require_writable(json_to)
     compiled = compile_model(**common)
     if json_to is not None:
         _write_json(compiled.summary(), json_to)
@@ -115,11 +132,16 @@ def compile(json_to: str | None, **common: Any) -> None:  # noqa: A001
 @cli.command()
 @compile_options
 @click.option("--step", metavar="N|NAME", help="Show one step: what it rewrote and what nearly.")
-@click.option("--onnx", "onnx_to", type=click.Path(path_type=Path), help="Write the graph after the step as ONNX.")
+@click.option(
+    "--onnx", "onnx_to", type=click.Path(path_type=Path), help="Write the graph after the step as ONNX."
+)
 @click.option("--text", "as_text", is_flag=True, help="Print the graph after the step in text form.")
-@click.option("--json", "json_to", metavar="FILE|-", help="Write the step's rewrites and near misses as JSON.")
+@click.option(
+    "--json", "json_to", metavar="FILE|-", help="Write the step's rewrites and near misses as JSON."
+)
 def steps(step: str | None, onnx_to: Path | None, as_text: bool, json_to: str | None, **common: Any) -> None:
     """List the steps of a compilation, show one, or write its graph as a runnable ONNX model."""
+    _require_writable(onnx_to, json_to)
     compiled = compile_model(**common)
     chosen = _step(compiled, step)
     if onnx_to is not None:
@@ -178,9 +200,12 @@ def zoo(json_to: str | None) -> None:
 
 @cli.command()
 @compile_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out."
+)
 def report(output: Path | None, **common: Any) -> None:
     """Write one self-contained HTML page about the compilation."""
+    _require_writable(output)
     compiled = compile_model(**common)
     path = output or Path(Path(compiled.source.name.partition(":")[0]).name).with_suffix(".html")
     compiled.report(path)
@@ -189,6 +214,9 @@ def report(output: Path | None, **common: Any) -> None:
 
 def main() -> None:
     """The ``gexplorer`` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name may hold what the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")
     cli(prog_name="gexplorer")
 
 
@@ -196,7 +224,7 @@ def _step(compiled: Compilation, wanted: str | None) -> Any:
     if wanted is None:
         return compiled.steps[-1]
     try:
-        return compiled.steps[int(wanted) if wanted.lstrip("-").isdigit() else wanted]
+        return compiled.steps[int(wanted) if re.fullmatch("-?[0-9]{1,9}", wanted) else wanted]
     except (KeyError, IndexError):
         names = ", ".join(step.name for step in compiled.steps)
         raise OptionError(f"no step {wanted!r}; there are 0 to {len(compiled.steps) - 1}: {names}") from None
@@ -205,8 +233,17 @@ def _step(compiled: Compilation, wanted: str | None) -> Any:
 def _write_json(data: object, target: str) -> None:
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     if target == "-":
-        sys.stdout.write(text)
+        click.get_binary_stream("stdout").write(text.encode())  # JSON is UTF-8 whatever the terminal is
     else:
         from gexplorer.output import write_file
 
         write_file(target, text)
+
+
+def _require_writable(*targets: str | Path | None) -> None:
+    """Says before the work starts when its results cannot be written."""
+    from gexplorer.output import require_writable
+
+    for target in targets:
+        if target is not None and target != "-":
+            require_writable(Path(target))

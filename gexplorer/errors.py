@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gexplorer.trace.records import Step
+
+LONGEST_MESSAGE = 1000
 
 
 class GexplorerError(Exception):
-    """The root of all errors that a user can cause; ``str(error)`` is one line."""
+    """The root of all errors that a user can cause; ``str(error)`` is one line, whatever a model's names hold."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_one_line(message))
 
 
 class ModelError(GexplorerError):
@@ -42,13 +44,25 @@ class PassError(GexplorerError):
         pass_name: the pass at fault.
         earlier_passes: names of the passes that had already run, in order.
         why: what happened.
-        steps: the steps of the compilation up to there.
+        steps: the steps (``trace.records.Step``) of the compilation up to there.
     """
 
-    def __init__(self, pass_name: str, earlier_passes: tuple[str, ...], why: str, steps: Sequence[Step] = ()) -> None:
+    def __init__(
+        self, pass_name: str, earlier_passes: tuple[str, ...], why: str, steps: Sequence[object] = ()
+    ) -> None:
         before = ", ".join(earlier_passes) or "none"
         super().__init__(f"pass {pass_name} failed: {why} (passes before it: {before})")
         self.pass_name = pass_name
         self.earlier_passes = earlier_passes
         self.why = why
         self.steps = steps
+
+
+def _one_line(message: str) -> str:
+    """The message with what does not print (line ends, a terminal's commands) spelled out, its middle cut if long."""
+    if len(message) > LONGEST_MESSAGE:
+        half = LONGEST_MESSAGE // 2
+        message = f"{message[:half]} ... {message[-half:]}"
+    if message.isprintable():
+        return message
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)

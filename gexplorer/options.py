@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
@@ -10,6 +11,9 @@ from gexplorer.errors import OptionError
 
 Verify = Literal["off", "per-step"]
 DimText = int | str
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_LIKE_A_NUMBER = re.compile(r"[+-]?[0-9]+$|[+-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,15 @@ class Options:
                 raise OptionError(f"{name}: a number of bytes is wanted, not {value!r}")
         if self.verify not in get_args(Verify):
             raise OptionError(f"verify: one of {', '.join(get_args(Verify))} is wanted, not {self.verify!r}")
-        if not self.soc:
+        if not isinstance(self.soc, str) or not self.soc:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise OptionError("soc: the name of a chip is wanted")
+        for name in ("shapes", "fusion"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise OptionError(f"{name}: a mapping by name is wanted, not {getattr(self, name)!r}")
+        if not isinstance(self.seeds, tuple) or not all(  # pyright: ignore[reportUnnecessaryIsInstance]
+            isinstance(seed, int) and seed >= 0 for seed in self.seeds
+        ):
+            raise OptionError(f"seeds: whole numbers from 0 are wanted, not {self.seeds!r}")
 
     def with_changes(self, changes: Mapping[str, object]) -> Options:
         """Options with some fields replaced; mappings are merged. Raises OptionError for an unknown field."""
@@ -52,7 +63,9 @@ class Options:
             if name not in known:
                 raise OptionError(f"no option {name!r}; there are: {', '.join(sorted(known))}")
             old = getattr(self, name)
-            merged[name] = {**old, **value} if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+            merged[name] = (
+                {**old, **value} if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+            )
         return replace(self, **merged)
 
     def as_dict(self) -> dict[str, object]:
@@ -74,11 +87,11 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[DimText, ...]]:
         if not colon or not name:
             raise OptionError(f"--shape {text!r}: NAME:1,3,224,224 is wanted")
         parts = [part.strip() for part in dims.split(",")] if dims.strip() else []
-        if any(not part or (part.lstrip("+-").isdigit() and int(part) < 0) for part in parts):
+        if not all(_NUMBER.fullmatch(part) or (part and not _LIKE_A_NUMBER.match(part)) for part in parts):
             raise OptionError(f"--shape {text!r}: dimensions are numbers from 0 or names")
         if name in shapes:
             raise OptionError(f"--shape: input {name!r} is given twice")
-        shapes[name] = tuple(int(part) if part.isdigit() else part for part in parts)
+        shapes[name] = tuple(int(part) if _NUMBER.fullmatch(part) else part for part in parts)
     return shapes
 
 
@@ -88,7 +101,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
     settings: dict[str, object] = {}
     for text in texts:
         key, equals, value = text.partition("=")
-        if not equals or not hasattr(defaults, key) or key.startswith("_"):
+        if not equals or key not in {f.name for f in fields(defaults)}:
             known = ", ".join(f.name for f in fields(defaults))
             raise OptionError(f"--set {text!r}: KEY=VALUE is wanted, with a KEY of {known}")
         default = getattr(defaults, key)

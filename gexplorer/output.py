@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -12,33 +14,50 @@ from typing import IO
 from gexplorer.errors import OptionError
 
 
+def require_writable(path: Path) -> None:
+    """Raises OptionError where a file of this name could not be written: worth knowing before long work."""
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise OptionError(f"{path}: is a directory")
+        if not target.parent.is_dir():
+            raise OptionError(f"{path}: there is no folder {target.parent}")
+        if not os.access(target if target.exists() else target.parent, os.W_OK):
+            raise OptionError(f"{path}: cannot write: {os.strerror(errno.EACCES)}")
+    except (OSError, ValueError) as error:
+        raise _cannot_write(path, error) from None
+
+
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
+def whole_file(path: Path) -> Generator[IO[bytes]]:
     """A binary file that appears under ``path`` only when the block ends without an error.
+
+    A link is followed, an existing file keeps its mode. What is no regular file (``/dev/stdout``) is written directly.
 
     Raises:
         OptionError: the folder does not exist, or nothing may be written there.
     """
-    if path.is_dir():
-        raise OptionError(f"{path}: is a directory")
+    require_writable(path)
+    target = Path(os.path.realpath(path))
+    temporary = ""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise OptionError(f"{path}: cannot write: {error.strerror}") from None
-    try:
+        mode = target.stat().st_mode if target.exists() else stat.S_IFREG | 0o666 & ~_umask()
+        if not stat.S_ISREG(mode):
+            with target.open("wb") as file:
+                yield file
+            return
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".gexplorer-", suffix=".part")
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
+        os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
     except OSError as error:
-        with suppress(OSError):
-            os.unlink(name)
-        raise OptionError(f"{path}: cannot write: {error.strerror or error}") from None
+        _remove(temporary)
+        raise _cannot_write(path, error) from None
     except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
+        _remove(temporary)
         raise
 
 
@@ -46,6 +65,16 @@ def write_file(path: str | Path, data: bytes | str) -> None:
     """Writes a file whole or not at all. Raises OptionError where it cannot be written."""
     with whole_file(Path(path)) as file:
         file.write(data.encode() if isinstance(data, str) else data)
+
+
+def _cannot_write(path: Path, error: Exception) -> OptionError:
+    return OptionError(f"{path}: cannot write: {getattr(error, 'strerror', None) or error}")
+
+
+def _remove(path: str) -> None:
+    if path:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def _umask() -> int:

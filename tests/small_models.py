@@ -21,11 +21,11 @@ dense (float[n, 6, 8] x, int64[n, 6] ids) => (float[n, 6, 4] y, float16[n, 6, 4]
     biased = Add(same, b)
     scaled = Mul(biased, one)
     kept, mask = Dropout(scaled)
+    zero1 = Constant<value = int64[1] {0}>()
     size = Shape(kept)
     rows = Gather(size, zero)
     columns = Constant<value_ints = [6, 4]>()
     head = Unsqueeze(rows, zero1)
-    zero1 = Constant<value = int64[1] {0}>()
     wanted = Concat<axis = 0>(head, columns)
     folded = Reshape(kept, flat)
     back = Reshape(folded, wanted)
@@ -83,9 +83,9 @@ shapes (float[2, 3] x, float[a, b] s) => (float[p, q] y, int64[r, t] where, floa
  int64 zero = {0}, int64 one = {1}, int64 five = {5}, int64[4] pads = {0, 1, 0, 1}, float[2] on_off = {0, 1},
  int64[2] halves = {1, 2}, int64 three = {3}>
 {
+    one_f = Constant<value_float = 1.0>()
     blank = ConstantOfShape<value = float[1] {2}>(pair)
     wide = Expand(one_f, pair)
-    one_f = Constant<value_float = 1.0>()
     tiled = Tile(x, ones)
     cut = Slice(tiled, first, last, stride, stride)
     padded = Pad(cut, pads)
@@ -93,10 +93,10 @@ shapes (float[2, 3] x, float[a, b] s) => (float[p, q] y, int64[r, t] where, floa
     sums = CumSum(numbers, zero)
     hot = OneHot<axis = -1>(numbers, three, on_off)
     a, b = Split<axis = 1>(hot, halves)
-    best, at = TopK(a, last_k)
     last_k = Constant<value = int64[1] {1}>()
-    m = MatMul(x, blank_t)
+    best, at = TopK(a, last_k)
     blank_t = Transpose<perm = [1, 0]>(blank)
+    m = MatMul(x, blank_t)
     m2 = Mul(m, m)
     wanted = Shape(s)
     grown = Expand(one_f, wanted)
@@ -114,6 +114,7 @@ image (float[1, 3, 8, 8] x) => (float[1, 5] y, float[1, 4, 4, 4] small)
  float[4] var = {1, 1, 2, 1}, float[5, 4] head = ["location": "weights.bin", "offset": "0", "length": "80"],
  float low = {0}, float high = {6}, float[4] scales = {1, 1, 1, 1}>
 {
+    axis = Constant<value = int64[1] {2}>()
     c = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, w)
     n = BatchNormalization<epsilon = 0.001>(c, scale, bias, mean, var)
     r = Clip(n, low, high)
@@ -124,7 +125,6 @@ image (float[1, 3, 8, 8] x) => (float[1, 5] y, float[1, 4, 4, 4] small)
     g = GlobalAveragePool(two)
     f = Flatten(g)
     u = Unsqueeze(f, axis)
-    axis = Constant<value = int64[1] {2}>()
     q = Squeeze(u, axis)
     y = Gemm<transB = 1>(q, head)
 }
@@ -135,11 +135,11 @@ ODD = """
 odd (float[2, 3] x, int64[2] ids) => (float[2, 3] y, bool[2] same, float[4, 3] joined, float[2, 3] there)
 <string[3] words = {"one", "two", "three"}, string[1] two = {"two"}>
 {
+    square = Constant<value_ints = [3, 3]>()
     picked = Gather(words, ids)
     same = Equal(picked, two)
     weights = DequantizeLinear(packed, scale)
     w = Reshape(weights, square)
-    square = Constant<value_ints = [3, 3]>()
     y0 = MatMul(x, w)
     y = Add(y0, sparse)
     items = SequenceConstruct(x, y)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +21,8 @@ from immutables import Map
 
 from gexplorer.errors import ModelError
 from gexplorer.frontends.external_data import WeightFolder
-from gexplorer.ir.constant import Constant, ProtoSource, constant
+from gexplorer.frontends.functions import inline
+from gexplorer.ir.constant import Constant, ProtoSource, SparseSource, constant
 from gexplorer.ir.draft import POSITION_STEP
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import (
@@ -36,6 +40,7 @@ from gexplorer.ir.graph import (
 )
 from gexplorer.ir.symbols import Dim, parse_dim
 from gexplorer.ir.types import OpaqueType, OptionalType, SequenceType, TensorType, Type
+from gexplorer.ops.signature import check_signatures
 
 if TYPE_CHECKING:
     import onnx
@@ -83,7 +88,7 @@ def read(source: str | Path | onnx.ModelProto | onnx_ir.Model) -> SourceModel:
     if isinstance(source, str | Path):
         path = Path(source)
         proto, sha256 = _load(path)
-        return _convert(proto, path.name, sha256, path.parent)
+        return _convert(proto, path.name.encode(errors="replace").decode(), sha256, path.parent)
     folder: Path | None = None
     if not isinstance(source, onnx.ModelProto):
         import onnx_ir
@@ -98,20 +103,22 @@ def _load(path: Path) -> tuple[onnx.ModelProto, str]:
     from google.protobuf.message import DecodeError
     from google.protobuf.text_format import ParseError as TextError
 
-    if not path.exists():
-        raise ModelError(f"{path}: no such file")
-    if not path.is_file():
-        raise ModelError(f"{path}: not a file")
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ModelError(f"{path}: not a file")
         data = path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{path}: {error.strerror}") from None
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: {getattr(error, 'strerror', error)}") from None
     if not data:
         raise ModelError(f"{path}: the file is empty")
     text_format = TEXT_FORMATS.get(path.suffix.lower())
     try:
         if text_format is None:
             proto = onnx.ModelProto.FromString(data)
+        elif text_format == "onnxtxt":
+            proto = onnx.parser.parse_model(data.decode())
         else:
             proto = onnx.load_model_from_string(data, text_format)
     except DecodeError:
@@ -129,12 +136,14 @@ def _convert(proto: onnx.ModelProto, name: str, sha256: str, folder: Path | None
     if not proto.HasField("graph"):
         raise ModelError(f"{name}: the file holds no graph; it is not an ONNX model")
     opsets = _opsets(proto, name)
+    _require_text(proto)
     if proto.functions:
-        proto = _inline(proto, name)
+        proto = inline(proto, name)
         opsets = _opsets(proto, name)
     reader = _Reader(opsets, WeightFolder(folder), proto.ir_version)
     graph = reader.read_graph(proto.graph, {}, root=True)
     _require_opsets(graph, opsets, name)
+    check_signatures(graph)
     return SourceModel(name, sha256, graph, len(proto.graph.node), reader.weight_bytes, reader.folder.missing)
 
 
@@ -164,15 +173,6 @@ def _require_opsets(graph: Graph, opsets: Mapping[str, int], name: str) -> None:
             )
         for nested in node.graphs:
             _require_opsets(nested, opsets, name)
-
-
-def _inline(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
-    import onnx.inliner
-
-    try:
-        return onnx.inliner.inline_local_functions(proto, convert_version=True)
-    except Exception as error:
-        raise ModelError(f"{name}: its functions cannot be inlined: {_one_line(error)}") from None
 
 
 class _Reader:
@@ -209,6 +209,8 @@ class _Reader:
         defaults: dict[str, Constant] = {}
         input_names = {value.name for value in inputs}
         for data in self._initializers(proto):
+            if not data[0]:
+                raise ModelError(f"graph {proto.name}: an initializer has no name")
             name = local.get(data[0])
             if name in input_names:
                 defaults[name] = data[1]
@@ -238,7 +240,7 @@ class _Reader:
         output_names = tuple(info.name for info in proto.output)
         if not root:
             output_names = tuple(self._inner_result(name, local, proto) for name in output_names)
-        return make_graph(
+        graph = make_graph(
             proto.name or "graph",
             inputs=inputs,
             nodes=nodes,
@@ -249,6 +251,7 @@ class _Reader:
             defaults=defaults,
             serial=self._serial if root else 0,
         )
+        return _in_order(graph)
 
     def _reserve(self, proto: onnx.GraphProto) -> None:
         """Takes the names of the outermost graph first, so that only nested ones are ever renamed."""
@@ -296,31 +299,44 @@ class _Reader:
             seen.add(tensor.name)
             yield tensor.name, self._constant(tensor)
         for sparse in proto.sparse_initializer:
-            yield sparse.values.name, _dense(sparse)
+            yield sparse.values.name, _sparse(sparse)
 
-    def _declare_outputs(self, proto: onnx.GraphProto, local: dict[str, str], root: bool) -> list[tuple[str, ...]]:
+    def _declare_outputs(
+        self, proto: onnx.GraphProto, local: dict[str, str], root: bool
+    ) -> list[tuple[str, ...]]:
         produced: list[tuple[str, ...]] = []
         for node in proto.node:
             names: list[str] = []
             for output in node.output:
                 if output and output in local:
-                    raise ModelError(f"node {node.name or node.op_type}: its output {output} is defined twice")
+                    raise ModelError(
+                        f"node {node.name or node.op_type}: its output {output} is defined twice"
+                    )
                 names.append(self._define(output, local, root) if output else "")
             produced.append(tuple(names))
         return produced
 
     def _node(
-        self, message: onnx.NodeProto, index: int, outputs: tuple[str, ...], scope: Mapping[str, str], taken: set[str]
+        self,
+        message: onnx.NodeProto,
+        index: int,
+        outputs: tuple[str, ...],
+        scope: Mapping[str, str],
+        taken: set[str],
     ) -> Node:
         name = message.name or f"{message.op_type}_{index}"
         if name in taken:
-            name = next(f"{name}_{k}" for k in range(index, index + len(taken) + 2) if f"{name}_{k}" not in taken)
+            name = next(
+                f"{name}_{k}" for k in range(index, index + len(taken) + 2) if f"{name}_{k}" not in taken
+            )
         taken.add(name)
         inputs = message.input
         try:
             names = tuple([scope[i] if i else "" for i in inputs])
         except KeyError as error:
-            raise ModelError(f"node {name} ({message.op_type}): its input {error.args[0]} is not defined") from None
+            raise ModelError(
+                f"node {name} ({message.op_type}): its input {error.args[0]} is not defined"
+            ) from None
         return Node(
             name=name,
             op=message.op_type,
@@ -336,6 +352,9 @@ class _Reader:
     def _attributes(self, message: onnx.NodeProto, scope: Mapping[str, str]) -> Map[str, object]:
         found: dict[str, object] = {}
         for attribute in message.attribute:
+            if attribute.ref_attr_name:
+                why = f"its attribute {attribute.name} refers to {attribute.ref_attr_name} of a function"
+                raise ModelError(f"node {message.name or message.op_type}: {why}, but is in none")
             parse = self._parse_attribute.get(attribute.type)
             value = parse(attribute, scope) if parse else OpaqueAttribute(attribute.SerializeToString())
             if isinstance(value, Constant):
@@ -367,15 +386,16 @@ class _Reader:
         if tensor.data_location == tensor.EXTERNAL:
             return Constant(dtype, shape, self.folder.source(tensor, dtype, shape))
         data = Constant(dtype, shape, ProtoSource(tensor))
-        if tensor.HasField("raw_data") and len(tensor.raw_data) != data.nbytes:
-            raise ModelError(
-                f"constant {tensor.name!r}: {len(tensor.raw_data)} bytes, but {data!r} takes {data.nbytes}"
-            )
+        _require_elements(tensor, data)
         return data
 
     def _lifted_constant(self, message: onnx.NodeProto) -> Constant | None:
         """The data of a Constant node (sparse ones stay nodes)."""
-        if message.op_type != "Constant" or message.domain not in ("", "ai.onnx") or len(message.attribute) != 1:
+        if (
+            message.op_type != "Constant"
+            or message.domain not in ("", "ai.onnx")
+            or len(message.attribute) != 1
+        ):
             return None
         if len(message.output) != 1 or not message.output[0]:
             return None
@@ -445,22 +465,61 @@ def _strings(items: list[bytes], shape: tuple[int, ...]) -> Constant:
     return constant(array.reshape(shape), DType.STRING)
 
 
-def _dense(sparse: onnx.SparseTensorProto) -> Constant:
-    """A sparse initializer as the dense constant that it stands for."""
+def _in_order(graph: Graph) -> Graph:
+    """The graph with positions in execution order, should the file not list its nodes so."""
+    order = graph.order
+    if all(a.position < b.position for a, b in pairwise(order)):
+        return graph
+    nodes = {node.name: replace(node, position=index * POSITION_STEP) for index, node in enumerate(order)}
+    return replace(graph, nodes=Map(nodes))
+
+
+def _require_elements(tensor: onnx.TensorProto, data: Constant) -> None:
+    """The message must hold as many elements as its shape says: nothing later looks at both."""
+    import onnx
+
+    if tensor.HasField("raw_data"):
+        if len(tensor.raw_data) != data.nbytes or data.dtype == DType.STRING:
+            raise ModelError(
+                f"constant {tensor.name!r}: {len(tensor.raw_data)} bytes, but {data!r} takes {data.nbytes}"
+            )
+        return
+    if data.dtype.bits == 6:  # how these are packed into integers is onnx's to say, when they are read
+        return
+    held = len(getattr(tensor, onnx.helper.tensor_dtype_to_field(tensor.data_type)))
+    wanted = data.elements
+    if data.dtype in (DType.COMPLEX64, DType.COMPLEX128):
+        wanted *= 2
+    elif 0 < data.dtype.bits < 8:
+        wanted = data.nbytes
+    if held != wanted:
+        raise ModelError(f"constant {tensor.name!r}: {held} elements, but {data!r} takes {wanted}")
+
+
+def _sparse(sparse: onnx.SparseTensorProto) -> Constant:
+    """A sparse initializer as the dense constant that it stands for; the zeros are made when it is read."""
     import numpy as np
+    import onnx
     import onnx.numpy_helper
 
+    name = sparse.values.name
+    if onnx.TensorProto.EXTERNAL in (sparse.values.data_location, sparse.indices.data_location):
+        raise ModelError(f"sparse initializer {name!r}: it cannot be external data")
     try:
         values = onnx.numpy_helper.to_array(sparse.values)
         indices = onnx.numpy_helper.to_array(sparse.indices)
-        dense = np.zeros(tuple(sparse.dims), values.dtype)
-        if indices.ndim == 1:
-            dense.reshape(-1)[indices] = values
-        else:
-            dense[tuple(indices.T)] = values
-    except (ValueError, TypeError, IndexError, MemoryError) as error:
-        raise ModelError(f"sparse initializer {sparse.values.name!r}: {_one_line(error)}") from None
-    return constant(dense, DType(sparse.values.data_type))
+    except (ValueError, TypeError, KeyError) as error:
+        raise ModelError(f"sparse initializer {name!r}: {_one_line(error)}") from None
+    shape = tuple(sparse.dims)
+    wanted = ((values.size,), (values.size, len(shape)))
+    if DType(sparse.values.data_type) == DType.STRING:
+        raise ModelError(f"sparse initializer {name!r}: strings cannot be sparse")
+    if not shape or min(shape) < 0 or values.ndim != 1 or indices.dtype != np.int64 or indices.shape not in wanted:
+        raise ModelError(f"sparse initializer {name!r}: values, indices and dimensions do not fit each other")
+    limits = (prod(shape),) if indices.ndim == 1 else shape
+    if prod(shape) >= 1 << 63 or (indices < 0).any() or (indices >= np.array(limits, np.int64)).any():
+        raise ModelError(f"sparse initializer {name!r}: an index is outside of {list(shape)}")
+    return Constant(DType(sparse.values.data_type), shape, SparseSource(shape, indices, values))
 
 
 _LAST_SCOPE = re.compile(r"'([^']*)', '[^']*'\]$")
@@ -474,6 +533,59 @@ def _scope(message: onnx.NodeProto) -> str:
             return found.group(1) if found else ""
     folder, slash, _ = message.name.rpartition("/")
     return folder.strip("/").replace("/", ".") if slash else ""
+
+
+def _require_text(proto: onnx.ModelProto) -> None:
+    """Protobuf hands out bytes in place of a text that is not UTF-8; no name may be such."""
+    texts: list[object] = [entry.domain for entry in proto.opset_import]
+    for function in proto.functions:
+        texts += (function.name, function.domain, *function.input, *function.output, *function.attribute)
+        texts += (entry.domain for entry in function.opset_import)
+        texts += _texts(function.node)
+    texts += _graph_texts(proto.graph)
+    if {*map(type, texts)} - {str}:
+        wrong = next(text for text in texts if not isinstance(text, str))
+        raise ModelError(f"the name {wrong!r} is not UTF-8 text")
+
+
+def _graph_texts(graph: onnx.GraphProto) -> Iterable[object]:
+    yield graph.name
+    for tensor in (*graph.initializer, *(sparse.values for sparse in graph.sparse_initializer)):
+        yield from _tensor_texts(tensor)
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        yield info.name
+        yield from _type_texts(info.type)
+    yield from _texts(graph.node)
+
+
+def _texts(nodes: Iterable[onnx.NodeProto]) -> Iterable[object]:
+    for node in nodes:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        for entry in node.metadata_props:
+            yield from (entry.key, entry.value)
+        for attribute in node.attribute:
+            yield from (attribute.name, attribute.ref_attr_name)
+            if attribute.type == attribute.TENSOR:
+                yield from _tensor_texts(attribute.t)
+            elif attribute.type == attribute.GRAPH:
+                yield from _graph_texts(attribute.g)
+            for graph in attribute.graphs:
+                yield from _graph_texts(graph)
+
+
+def _tensor_texts(tensor: onnx.TensorProto) -> Iterable[object]:
+    yield tensor.name
+    for entry in tensor.external_data:
+        yield from (entry.key, entry.value)
+
+
+def _type_texts(type_: onnx.TypeProto) -> Iterable[object]:
+    kind = type_.WhichOneof("value")
+    if kind == "tensor_type":
+        for dim in type_.tensor_type.shape.dim:
+            yield dim.dim_param
+    elif kind in ("sequence_type", "optional_type"):
+        yield from _type_texts(getattr(type_, kind).elem_type)
 
 
 def _names_with_serial(proto: onnx.GraphProto) -> Iterable[str]:

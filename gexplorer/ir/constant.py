@@ -132,6 +132,38 @@ class ProtoSource:
         return decode(self.proto)
 
 
+@dataclass(frozen=True, eq=False)
+class SparseSource:
+    """The few elements that are not zero, from a sparse initializer.
+
+    Attributes:
+        shape: dimensions of the whole tensor.
+        indices: places of the elements: flat (n) or by axis (n, rank), all inside the shape.
+        values: the elements (n).
+    """
+
+    shape: tuple[int, ...]
+    indices: np.ndarray
+    values: np.ndarray
+    available: bool = True
+
+    @property
+    def key(self) -> object:
+        """Identity of the elements."""
+        return ("sparse", id(self.values))
+
+    def array(self) -> np.ndarray:
+        """The whole tensor, made anew."""
+        import numpy as np
+
+        dense = np.zeros(self.shape, self.values.dtype)
+        if self.indices.ndim == 1:
+            dense.reshape(-1)[self.indices] = self.values
+        else:
+            dense[tuple(self.indices.T)] = self.values
+        return dense
+
+
 @dataclass(frozen=True)
 class FileSource:
     """A range of a weight file beside the model, memory-mapped when read.
@@ -171,7 +203,9 @@ class FileSource:
         try:
             raw = np.memmap(self.path, np.uint8, "r", self.offset, (self.nbytes,))
         except (OSError, ValueError) as error:
-            raise ModelError(f"{self.location}: cannot read {self.nbytes} bytes at {self.offset}: {error}") from None
+            raise ModelError(
+                f"{self.location}: cannot read {self.nbytes} bytes at {self.offset}: {error}"
+            ) from None
         if self.dtype.bits >= 8:
             return raw.view(self.dtype.numpy()).reshape(self.shape)
         import onnx

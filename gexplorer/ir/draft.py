@@ -100,7 +100,8 @@ class Draft:
 
     def users(self, value: str) -> tuple[Node, ...]:
         """The nodes of this graph that use a value, by position."""
-        return tuple(sorted((self._nodes[name] for name in self._users.get(value)), key=program_key))
+        found = [self._nodes[name] for name in self._users.get(value)]
+        return tuple(sorted(found, key=program_key) if len(found) > 1 else found)
 
     def use_count(self, value: str) -> int:
         """Number of nodes of this graph that use a value, plus one if it is a result."""
@@ -312,15 +313,22 @@ def changed_nodes(changes: Iterable[Change]) -> Iterator[tuple[Node | None, Node
     last: dict[str, Node | None] = {}
     for change in changes:
         if change.kind == "node":
-            first.setdefault(change.name, change.old)  # pyright: ignore[reportArgumentType]
-            last[change.name] = change.new  # pyright: ignore[reportArgumentType]
+            old, new = change.old, change.new
+            assert old is None or isinstance(old, Node)
+            assert new is None or isinstance(new, Node)
+            first.setdefault(change.name, old)
+            last[change.name] = new
     for name, old in first.items():
         if old is not last[name]:
             yield old, last[name]
 
 
 def empty_graph(
-    name: str, *, opsets: Mapping[str, int], inputs: Iterable[Value] = (), defaults: Mapping[str, Constant] = Map()
+    name: str,
+    *,
+    opsets: Mapping[str, int],
+    inputs: Iterable[Value] = (),
+    defaults: Mapping[str, Constant] = Map(),
 ) -> Graph:
     """A graph with inputs and nothing else, to be filled through a draft."""
     return make_graph(name, inputs=inputs, nodes=(), values=(), outputs=(), opsets=opsets, defaults=defaults)

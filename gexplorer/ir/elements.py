@@ -30,6 +30,8 @@ def elements_of(dtype: DType, words: Sequence[str]) -> np.ndarray:
     """The elements that some words mean, one-dimensional. Raises ValueError naming the word at fault."""
     import numpy as np
 
+    if not dtype.bits:
+        raise ValueError(f"{dtype.label} has no elements")
     with np.errstate(all="ignore"):
         data = b"".join([_bytes(dtype, word) for word in words])
     return np.frombuffer(data, dtype.numpy())
@@ -53,7 +55,7 @@ def _numbers(dtype: DType, element: np.ndarray) -> Iterator[str]:
         number = complex(element[0])
         for digits in range(1, _MOST_DIGITS + 1):
             yield f"{number.real:.{digits}g}{number.imag:+.{digits}g}j"
-    elif dtype.is_float:
+    else:
         number = float(element[0])
         if number.is_integer() and abs(number) < 1e6:
             yield repr(number)
@@ -83,6 +85,4 @@ def _bytes(dtype: DType, word: str) -> bytes:
         return np.array([int(word)], np.int64 if signed else np.uint64).astype(target).tobytes()
     if dtype in _COMPLEX:
         return np.array([complex(word)]).astype(target).tobytes()
-    if dtype.is_float:
-        return np.array([float(word)]).astype(target).tobytes()
-    raise ValueError(f"{dtype.label} has no elements")
+    return np.array([float(word)]).astype(target).tobytes()

@@ -7,9 +7,11 @@ that was not touched: the maps are hash-array-mapped tries, so an edit costs wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from immutables import Map
 
@@ -17,6 +19,9 @@ from gexplorer.errors import VerifyError
 from gexplorer.ir.constant import Constant
 from gexplorer.ir.nameset import EMPTY, NameSet, name_set
 from gexplorer.ir.types import TensorType, Type
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class Ints(tuple[int, ...]):
@@ -232,6 +237,12 @@ class Graph:
         """Number of nodes, those of nested graphs included (bodies of fused nodes are not)."""
         return len(self) + sum(g.nodes_deep for name in self.nested for g in self.nodes[name].graphs)
 
+    def to_onnx(self) -> onnx.ModelProto:
+        """The graph as a runnable model, see ``ir.to_onnx``."""
+        from gexplorer.ir.to_onnx import to_onnx
+
+        return to_onnx(self)
+
     def producer(self, value: str) -> Node | None:
         """The node that makes a value; None for inputs, constants and values of a graph around."""
         found = self.values.get(value)
@@ -319,9 +330,8 @@ def operation_key(node: Node) -> object:
     return (node.op, node.domain, present, tuple(attributes))
 
 
-def program_key(node: Node) -> tuple[int, str]:
-    """Sorts nodes by position; the name decides between equals so that every order is deterministic."""
-    return (node.position, node.name)
+# Sorts nodes by position; the name decides between equals so that every order is deterministic.
+program_key: Callable[[Node], tuple[int, str]] = attrgetter("position", "name")
 
 
 _SERIAL = re.compile(r"@([0-9]{1,18})\Z")  # longer numbers are no serials: a draft never gets that far
@@ -336,13 +346,14 @@ def serial_of(name: str) -> int:
 def _topological_order(graph: Graph) -> tuple[Node, ...]:
     ordered = sorted(graph.nodes.values(), key=program_key)
     values = graph.values
-    done: set[str] = set()
+    made: set[str] = set()
     for node in ordered:
         for name in node.uses:
-            value = values.get(name)
-            if value is not None and value.producer and value.producer not in done:
-                return _kahn_order(graph, ordered)
-        done.add(node.name)
+            if name not in made:
+                value = values.get(name)
+                if value is not None and value.producer:
+                    return _kahn_order(graph, ordered)
+        made.update(node.outputs)
     return tuple(ordered)
 
 

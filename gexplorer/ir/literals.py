@@ -119,7 +119,7 @@ def read_constant(cursor: Cursor) -> Constant:
         raise cursor.error(f"the constant has {prod(shape)} elements, but {len(words)} are given")
     try:
         return constant(_array(dtype, words).reshape(shape), dtype)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:
         raise cursor.error(str(error)) from None
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from math import gcd
 from weakref import WeakValueDictionary
 
 Monomial = tuple[str, ...]  # atoms in sorted order, repeated for powers; () is the constant term
@@ -120,6 +121,10 @@ def floor_div(a: Dim, b: Dim) -> Dim:
 def _floor(a: Symbol, b: int) -> int | Symbol:
     """The atom; ``floor((floor(n/m) + c)/b)`` is ``floor((n + c*m)/(m*b))``: halved twice is quartered."""
     varying = [(monomial, coefficient) for monomial, coefficient in a.terms if monomial]
+    common = gcd(b, *(coefficient for _, coefficient in varying))
+    if common > 1:
+        reduced = _canonical({monomial: coefficient // common for monomial, coefficient in a.terms})
+        return floor_div(reduced, b // common)  # pyright: ignore[reportReturnType]
     if len(varying) == 1 and varying[0][1] == 1 and len(varying[0][0]) == 1:
         (atom,) = varying[0][0]
         name, inner, divisor = _operators.get(atom, ("", 0, 0))

@@ -39,7 +39,9 @@ def to_onnx(graph: Graph, *, value_info: bool = True) -> onnx.ModelProto:
     """
     total = sum(c.nbytes for c in _constants_deep(graph) if c.available)
     if total > EMBED_LIMIT_BYTES:
-        raise ModelError(f"{total} bytes of weights do not fit into one message; save the model to a file instead")
+        raise ModelError(
+            f"{total} bytes of weights do not fit into one message; save the model to a file instead"
+        )
     return _Writer(graph, None, value_info).model
 
 
@@ -51,7 +53,8 @@ def save_onnx(graph: Graph, path: str | Path) -> None:
         with whole_file(path) as file:
             file.write(to_onnx(graph).SerializeToString())
         return
-    with whole_file(path.with_name(path.name + ".data")) as data, whole_file(path) as file:
+    # The data file is in place before the model that names it.
+    with whole_file(path) as file, whole_file(path.with_name(path.name + ".data")) as data:
         file.write(_Writer(graph, _DataFile(data, path.name + ".data"), True).model.SerializeToString())
 
 
@@ -118,7 +121,7 @@ class _Writer:
             proto.node.add(op_type="Identity", input=[scope.get(source, source)], output=[output])
         for value, output in zip(graph.outputs, graph.output_names, strict=True):
             found = graph.values.get(value)
-            self._info(proto.output.add(), output, (found.type or found.declared) if found else None)
+            self._info(proto.output.add(), output, _result_type(found) if found else None)
         if self._value_info:
             self._inner_types(proto, graph, scope)
 
@@ -180,7 +183,9 @@ class _Writer:
             self.model.functions.append(proto)
         return self._functions[key]
 
-    def _attribute(self, proto: onnx.AttributeProto, name: str, value: object, scope: Mapping[str, str]) -> None:
+    def _attribute(
+        self, proto: onnx.AttributeProto, name: str, value: object, scope: Mapping[str, str]
+    ) -> None:
         kinds = self._onnx.AttributeProto
         proto.name = name
         match value:
@@ -278,6 +283,14 @@ def _result_names(graph: Graph) -> tuple[dict[str, str], list[tuple[str, str]]]:
                 names[output] = f"{output}@{graph.serial + len(copies)}"
             copies.append((value, output))
     return names, copies
+
+
+def _result_type(value: Value) -> Type | None:
+    """What was inferred; as the file declares it where that has a rank and ours has none (Scan wants one)."""
+    inferred, declared = value.type, value.declared
+    if isinstance(inferred, TensorType) and inferred.shape is None and isinstance(declared, TensorType):
+        return declared if declared.dtype == inferred.dtype else inferred
+    return inferred or declared
 
 
 def _is_produced(value: Value | None) -> bool:

@@ -90,7 +90,11 @@ def trans_data_body(type_: TensorType, format_: str, opsets: Mapping[str, int], 
 
 
 def in_formats(
-    node: Node, inputs: list[TensorType | None], output: TensorType, formats: tuple[str, ...], opsets: Mapping[str, int]
+    node: Node,
+    inputs: list[TensorType | None],
+    output: TensorType,
+    formats: tuple[str, ...],
+    opsets: Mapping[str, int],
 ) -> Graph:
     """A body that takes stored inputs, computes a node on the logical tensors, and stores the output.
 
@@ -99,6 +103,7 @@ def in_formats(
         inputs: logical types of its inputs, None for an absent one.
         output: logical type of its output.
         formats: format of each input, then of the output; ``ND`` leaves a tensor as it is.
+        opsets: version of each operator domain.
     """
     nodes: list[Node] = []
     values: list[Value] = []
@@ -118,7 +123,9 @@ def in_formats(
         values.append(Value(f"x{index}", type_, producer=f"unpack{index}"))
         actual.append(f"x{index}")
     computed = "y" if formats[-1] != "ND" else "out"
-    nodes.append(replace(node, name="compute", inputs=tuple(actual), outputs=(computed,), position=len(nodes)))
+    nodes.append(
+        replace(node, name="compute", inputs=tuple(actual), outputs=(computed,), position=len(nodes))
+    )
     values.append(Value(computed, output, producer="compute"))
     if formats[-1] != "ND":
         body = trans_data_body(output, formats[-1], opsets, back=False)

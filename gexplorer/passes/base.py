@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
+
+from immutables import Map
 
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Node
@@ -55,7 +57,7 @@ class Log:
         self.rejects: list[Reject] = []
 
     @contextmanager
-    def rewrite(self, node: Node, code: str, **parameters: object) -> Iterator[None]:
+    def rewrite(self, node: Node, code: str, **parameters: object) -> Generator[None]:
         """Records all edits made inside the block as one rewrite."""
         start = len(self._draft.changes)
         yield
@@ -86,7 +88,7 @@ class Pass(ABC):
     ge_name: ClassVar[str | None] = None
     order: ClassVar[int]
     default: ClassVar[bool] = True
-    messages: ClassVar[Mapping[str, Message]] = {}
+    messages: ClassVar[Mapping[str, Message]] = Map()
 
     @abstractmethod
     def run(self, draft: Draft, log: Log, context: Context) -> None:

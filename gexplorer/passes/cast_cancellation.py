@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.passes.base import Context, Log, Pass
@@ -21,11 +23,11 @@ class CastCancellation(Pass):
     name = "cast_cancellation"
     ge_name = "CastRemovePass"
     order = 400
-    messages = {
-        "inverse": Message("{node} casts back to {to} what {inner} widened without loss"),
-        "merged": Message("{inner} keeps every {start} exactly, so {node} may cast from {start} at once"),
-        "lossy": Message("{blocker} casts {start} to {middle}, which loses values, so {node} cannot undo it"),
-    }
+    messages = Map(
+        inverse=Message("{node} casts back to {to} what {inner} widened without loss"),
+        merged=Message("{inner} keeps every {start} exactly, so {node} may cast from {start} at once"),
+        lossy=Message("{blocker} casts {start} to {middle}, which loses values, so {node} cannot undo it"),
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Looks at every Cast whose input is another Cast; program order makes chains collapse in one sweep."""

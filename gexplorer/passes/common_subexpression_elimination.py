@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import operation_key
 from gexplorer.ops.table import entry_of
@@ -22,11 +24,13 @@ class CommonSubexpressionElimination(Pass):
     name = "common_subexpression_elimination"
     ge_name = "CommonSubexpressionEliminationPass"
     order = 510
-    messages = {
-        "same": Message("{node} ({op}) computes what {kept} computes"),
-        "random": Message("{node} ({op}) draws random numbers, so it is not the same as {blocker}"),
-        "unknown": Message("nobody knows whether {node} ({op}) gives the same twice, so {blocker} stays beside it"),
-    }
+    messages = Map(
+        same=Message("{node} ({op}) computes what {kept} computes"),
+        random=Message("{node} ({op}) draws random numbers, so it is not the same as {blocker}"),
+        unknown=Message(
+            "nobody knows whether {node} ({op}) gives the same twice, so {blocker} stays beside it"
+        ),
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """One sweep in program order: when a node is reached, its inputs are merged already."""
@@ -53,4 +57,3 @@ class CommonSubexpressionElimination(Pass):
                 draft.remove(draft.node(current.name))
                 origin = (*first.origin, *(o for o in current.origin if o not in first.origin))
                 draft.put_node(draft.with_origin(first.name, origin))
-

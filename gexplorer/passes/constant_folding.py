@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from immutables import Map
+
 from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
@@ -18,16 +20,15 @@ if TYPE_CHECKING:
 
 # Operators whose reference implementation costs about as much as it reads and writes, and gives the same
 # on every machine. Convolutions, pooling, recurrent networks and random numbers are not among them.
-FOLDABLE = frozenset(
-    """
+_FOLDABLE_NAMES = """
     Abs Add And BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Clip Compress Concat
     ConstantOfShape Cos CumSum DequantizeLinear Div Equal Erf Exp Expand EyeLike Flatten Floor Gather
     GatherElements GatherND Greater GreaterOrEqual Identity IsInf IsNaN Less LessOrEqual Log MatMul Max Min Mod
     Mul Neg NonZero Not OneHot Or Pad Pow Range Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
     Relu Reshape Round ScatterElements ScatterND Shape Sigmoid Sign Sin Size Slice Softmax Split Sqrt Squeeze
     Sub Sum Tanh Tile TopK Transpose Trilu Unsqueeze Where Xor
-    """.split()
-)
+"""
+FOLDABLE = frozenset(_FOLDABLE_NAMES.split())
 
 
 class ConstantFolding(Pass):
@@ -42,19 +43,20 @@ class ConstantFolding(Pass):
     name = "constant_folding"
     ge_name = "ConstantFoldingPass"
     order = 300
-    messages = {
-        "folded": Message("all inputs of {node} ({op}) are constants"),
-        "too_large": Message(
+    messages = Map(
+        folded=Message("all inputs of {node} ({op}) are constants"),
+        too_large=Message(
             "folding {node} ({op}) would add {bytes} bytes to the model, more than {limit}",
             "raise fold_growth_bytes",
         ),
-        "reads_weights": Message(
-            "folding {node} ({op}) would read {bytes} bytes of weights, more than {limit}", "raise fold_read_bytes"
+        reads_weights=Message(
+            "folding {node} ({op}) would read {bytes} bytes of weights, more than {limit}",
+            "raise fold_read_bytes",
         ),
-        "unavailable": Message("{blocker} is not available, so {node} ({op}) cannot be folded"),
-        "unknown_size": Message("the size of what {node} ({op}) gives is not known beforehand"),
-        "not_evaluated": Message("{node} ({op}) was not evaluated: {why}"),
-    }
+        unavailable=Message("{blocker} is not available, so {node} ({op}) cannot be folded"),
+        unknown_size=Message("the size of what {node} ({op}) gives is not known beforehand"),
+        not_evaluated=Message("{node} ({op}) was not evaluated: {why}"),
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """One sweep in program order, so that folded values feed later folds."""
@@ -68,7 +70,9 @@ class ConstantFolding(Pass):
             if current is None or not any(draft.use_count(output) for output in current.outputs if output):
                 continue
             inputs = [draft.constant_of(name) if name else None for name in current.inputs]
-            if not all(data is not None or not name for data, name in zip(inputs, current.inputs, strict=True)):
+            if not all(
+                data is not None or not name for data, name in zip(inputs, current.inputs, strict=True)
+            ):
                 continue
             if self._may_fold(current, inputs, draft, log, context.limits):
                 self._fold(current, inputs, draft, log, known)
@@ -121,14 +125,18 @@ class ConstantFolding(Pass):
         for output, result in zip(outputs, results, strict=True):
             type_ = _tensor(draft, output)
             if type_ is None or type_.dtype == DType.STRING or type_.shape != result.shape:
-                log.reject(node, "not_evaluated", op=node.op, why="the result has another shape than inferred")
+                log.reject(
+                    node, "not_evaluated", op=node.op, why="the result has another shape than inferred"
+                )
                 return
             if result.dtype != type_.dtype.numpy():
                 log.reject(node, "not_evaluated", op=node.op, why=f"the result is {result.dtype}")
                 return
         with log.rewrite(node, "folded", op=node.op):
             for output, result in zip(outputs, results, strict=True):
-                draft.replace_uses(output, draft.add_constant(np.ascontiguousarray(result).reshape(result.shape), output))
+                draft.replace_uses(
+                    output, draft.add_constant(np.ascontiguousarray(result).reshape(result.shape), output)
+                )
             draft.remove(draft.node(node.name))
 
 

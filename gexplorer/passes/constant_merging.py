@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.trace.records import Message
@@ -17,7 +19,7 @@ class ConstantMerging(Pass):
     name = "constant_merging"
     ge_name = "RemoveSameConstPass"
     order = 500
-    messages = {"equal": Message("{count} constants are equal to {kept}")}
+    messages = Map(equal=Message("{count} constants are equal to {kept}"))
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Groups the constants by content; the first by name stays."""

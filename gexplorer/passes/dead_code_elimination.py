@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.trace.records import Message
@@ -17,10 +19,10 @@ class DeadCodeElimination(Pass):
     name = "dead_code_elimination"
     ge_name = "PrunePass"
     order = 900
-    messages = {
-        "dead": Message("no result depends on {node} ({op})"),
-        "unused_constants": Message("{count} constants ({bytes} bytes) are used by nothing"),
-    }
+    messages = Map(
+        dead=Message("no result depends on {node} ({op})"),
+        unused_constants=Message("{count} constants ({bytes} bytes) are used by nothing"),
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """One sweep against program order finds all dead nodes, since users come after producers."""

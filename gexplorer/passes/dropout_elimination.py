@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Node
 from gexplorer.passes.base import Context, Log, Pass
@@ -18,18 +20,19 @@ class DropoutElimination(Pass):
     name = "dropout_elimination"
     ge_name = "DropOutPass"
     order = 200
-    messages = {
-        "inference": Message("{node} is in inference mode, where Dropout gives its input"),
-        "mask_used": Message("the mask of {node} is used by {blocker}", "remove the use of the mask"),
-        "training": Message("{node} may run in training mode", "export the model in inference mode"),
-    }
+    messages = Map(
+        inference=Message("{node} is in inference mode, where Dropout gives its input"),
+        mask_used=Message("the mask of {node} is used by {blocker}", "remove the use of the mask"),
+        training=Message("{node} may run in training mode", "export the model in inference mode"),
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Looks at every Dropout."""
         for node in draft.candidates("Dropout"):
             if node.domain:
                 continue
-            mask = node.outputs[1] if len(node.outputs) > 1 else ""
+            result, *masks = node.outputs
+            mask = masks[0] if masks else ""
             if mask and draft.use_count(mask):
                 users = draft.users(mask)
                 log.reject(node, "mask_used", blocker=users[0].name if users else mask)
@@ -37,7 +40,7 @@ class DropoutElimination(Pass):
                 log.reject(node, "training")
             else:
                 with log.rewrite(node, "inference"):
-                    draft.replace_uses(node.outputs[0], node.inputs[0])
+                    draft.replace_uses(result, node.inputs[0])
                     draft.remove(node)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Node, Value
@@ -35,17 +37,19 @@ class FormatAssignment(Pass):
     ge_name = "TransNodeInsertion"
     order = 800
     default = False
-    messages = {
-        "cube": Message("{node} ({op}) works on {formats}"),
-        "follows": Message("{node} ({op}) works on {format} like what feeds it"),
-        "cancelled": Message("{node} packs again what {inner} unpacked"),
-        "same": Message("{node} packs what {kept} packs too"),
-        "dynamic": Message(
+    messages = Map(
+        cube=Message("{node} ({op}) works on {formats}"),
+        follows=Message("{node} ({op}) works on {format} like what feeds it"),
+        cancelled=Message("{node} packs again what {inner} unpacked"),
+        same=Message("{node} packs what {kept} packs too"),
+        dynamic=Message(
             "{node} ({op}): the shape of {blocker} is not known before run time", "bind it with --shape"
         ),
-        "grouped": Message("{node} is a convolution in {group} groups, which has a format of its own (FRACTAL_Z_G)"),
-        "element_type": Message("{node} ({op}) works on {dtype}, for which no format is modelled"),
-    }
+        grouped=Message(
+            "{node} is a convolution in {group} groups, which has a format of its own (FRACTAL_Z_G)"
+        ),
+        element_type=Message("{node} ({op}) works on {dtype}, for which no format is modelled"),
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """One sweep in program order; what a node reads has its format by then."""
@@ -69,7 +73,9 @@ class FormatAssignment(Pass):
             log.reject(node, "grouped", group=group)
             return
         wanted = (*formats[: len(node.inputs)], formats[-1])
-        for name, type_, format_ in zip((*node.inputs, node.outputs[0]), (*types, output), wanted, strict=True):
+        for name, type_, format_ in zip(
+            (*node.inputs, node.outputs[0]), (*types, output), wanted, strict=True
+        ):
             if not name or format_ == "ND":
                 continue
             if type_ is not None and type_.dtype not in _TYPES:

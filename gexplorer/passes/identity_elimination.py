@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.trace.records import Message
@@ -17,7 +19,7 @@ class IdentityElimination(Pass):
     name = "identity_elimination"
     ge_name = "IdentityPass"
     order = 210
-    messages = {"identity": Message("{node} gives its input unchanged")}
+    messages = Map(identity=Message("{node} gives its input unchanged"))
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Looks at every Identity."""

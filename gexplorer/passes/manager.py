@@ -146,6 +146,10 @@ def _discovered() -> tuple[type[Pass], ...]:
 
 def _passes_in(module: str, items: Iterable[object]) -> Iterable[type[Pass]]:
     for item in items:
-        if isinstance(item, type) and issubclass(item, Pass) and item is not Pass and item.__module__ == module:
+        if (
+            isinstance(item, type)
+            and issubclass(item, Pass)
+            and item is not Pass
+            and item.__module__ == module
+        ):
             yield item
-

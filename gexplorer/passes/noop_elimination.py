@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Node
@@ -24,11 +26,11 @@ class NoopElimination(Pass):
     name = "noop_elimination"
     ge_name = "NoUseReshapeRemovePass"
     order = 220
-    messages = {
-        "same_shape": Message("{node} ({op}) gives its input: both are {type}"),
-        "neutral": Message("{node} ({op}) gives its input: the other operand is {constant} everywhere"),
-        "single": Message("{node} ({op}) has one operand and gives it unchanged"),
-    }
+    messages = Map(
+        same_shape=Message("{node} ({op}) gives its input: both are {type}"),
+        neutral=Message("{node} ({op}) gives its input: the other operand is {constant} everywhere"),
+        single=Message("{node} ({op}) has one operand and gives it unchanged"),
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Tries the check of each operator on its nodes."""

@@ -26,14 +26,14 @@ class ReshapeMerging(Pass):
     name = "reshape_merging"
     ge_name = "ReshapeRemovePass"
     order = 420
-    messages = {
-        "inverse": Message("{node} gives back the shape that {inner} changed"),
-        "merged": Message("{inner} and {node} are one reshape to {shape}"),
-        "inner_used": Message("{blocker} is also used elsewhere, so merging it into {node} would save nothing"),
-        "dynamic": Message(
+    messages = Map(
+        inverse=Message("{node} gives back the shape that {inner} changed"),
+        merged=Message("{inner} and {node} are one reshape to {shape}"),
+        inner_used=Message("{blocker} is also used elsewhere, so merging it into {node} would save nothing"),
+        dynamic=Message(
             "the shape that {node} gives is not known before run time", "bind the dimensions with --shape"
         ),
-    }
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Looks at every view whose input is another; program order makes chains collapse in one sweep."""

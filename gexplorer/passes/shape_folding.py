@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Node
 from gexplorer.ir.types import TensorType
@@ -21,13 +23,13 @@ class ShapeFolding(Pass):
     name = "shape_folding"
     ge_name = "DimensionComputePass"
     order = 100
-    messages = {
-        "folded": Message("{node} ({op}) always gives {content}"),
-        "symbolic": Message(
+    messages = Map(
+        folded=Message("{node} ({op}) always gives {content}"),
+        symbolic=Message(
             "{node} ({op}) depends on {symbols}, which is not known before run time",
             "bind it: --shape INPUT:… with a number in place of {symbols}",
         ),
-    }
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Walks the values with known contents from the last to the first, so that only frontiers are kept."""
@@ -47,13 +49,15 @@ class ShapeFolding(Pass):
             if not isinstance(type_, TensorType) or type_.elements != len(content):
                 continue
             if not all(isinstance(item, int) for item in content):
-                symbols = sorted({str(item) for item in content if item is not None and not isinstance(item, int)})
+                symbols = sorted(
+                    {str(item) for item in content if item is not None and not isinstance(item, int)}
+                )
                 if symbols and draft.use_count(name):
                     log.reject(node, "symbolic", op=node.op, symbols=", ".join(symbols))
                 continue
             if not draft.use_count(name):
                 continue
-            array = np.array(content, dtype=type_.dtype.numpy()).reshape([d for d in type_.shape or ()])  # pyright: ignore
+            array = np.array(content, dtype=type_.dtype.numpy()).reshape(list(type_.shape or ()))  # pyright: ignore
             with log.rewrite(node, "folded", op=node.op, content=list(content)):
                 constant = draft.add_constant(array, name)
                 draft.replace_uses(name, constant)

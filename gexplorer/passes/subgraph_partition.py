@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Node
 from gexplorer.ops.row import Engine, Outcome
@@ -29,14 +31,14 @@ class SubgraphPartition(Pass):
     name = "subgraph_partition"
     ge_name = "EnginePlacer"
     order = 950
-    messages = {
-        "part": Message("{part}: {nodes} nodes for {engine}"),
-        "fallback": Message("{node} ({op}) runs on the host: {why}", "replace {op}, or cut it off the model"),
-        "control_flow": Message(
+    messages = Map(
+        part=Message("{part}: {nodes} nodes for {engine}"),
+        fallback=Message("{node} ({op}) runs on the host: {why}", "replace {op}, or cut it off the model"),
+        control_flow=Message(
             "{node} ({op}) cuts the graph: nothing is fused across control flow",
             "export the model without data-dependent branches and loops",
         ),
-    }
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """One sweep in program order gives every node its engine and its number of cuts."""
@@ -56,8 +58,9 @@ class SubgraphPartition(Pass):
         for part, nodes in parts.items():
             with log.rewrite(nodes[0], "part", part=part, nodes=len(nodes), engine=part.rpartition("_")[0]):
                 for node in nodes:
-                    if node.partition != part:
-                        draft.put_node(replace(node, partition=part))
+                    current = draft.node(node.name)
+                    if current.partition != part:
+                        draft.put_node(replace(current, partition=part))
 
     def _engine(self, node: Node, draft: Draft, log: Log) -> str:
         if is_control_flow(node):

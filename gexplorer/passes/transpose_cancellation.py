@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Ints, Node
 from gexplorer.passes.base import Context, Log, Pass
@@ -18,11 +20,11 @@ class TransposeCancellation(Pass):
     name = "transpose_cancellation"
     ge_name = "TransOpWithoutReshapeFusionPass"
     order = 410
-    messages = {
-        "inverse": Message("{node} undoes {inner}"),
-        "merged": Message("{inner} and {node} are one permutation, {perm}"),
-        "inner_used": Message("{blocker} is also used elsewhere, so merging it into {node} would save nothing"),
-    }
+    messages = Map(
+        inverse=Message("{node} undoes {inner}"),
+        merged=Message("{inner} and {node} are one permutation, {perm}"),
+        inner_used=Message("{blocker} is also used elsewhere, so merging it into {node} would save nothing"),
+    )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Looks at every Transpose whose input is another; program order makes chains collapse in one sweep."""

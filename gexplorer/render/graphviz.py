@@ -53,7 +53,9 @@ def find_dot() -> str | None:
     return shutil.which("dot") or shutil.which("graphviz-pure") or shutil.which("graphviz-pure", path=str(beside))
 
 
-def lay_out(sketches: Sequence[Sketch], dot: str | None = None, time_limit_s: float = TIME_LIMIT_S) -> list[Layout] | None:
+def lay_out(
+    sketches: Sequence[Sketch], dot: str | None = None, time_limit_s: float = TIME_LIMIT_S
+) -> list[Layout] | None:
     """Lays out all graphs in one process; None where there is no ``dot``, or it fails, or takes too long."""
     dot = dot or find_dot()
     if dot is None:
@@ -71,7 +73,7 @@ def lay_out(sketches: Sequence[Sketch], dot: str | None = None, time_limit_s: fl
             check=True,
         )
         layouts = list(_read_plain(done.stdout, sketches))
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError):
         return None
     return layouts if len(layouts) == len(sketches) else None
 
@@ -111,7 +113,9 @@ def _read_plain(output: str, sketches: Sequence[Sketch]) -> Iterator[Layout]:
             points = tuple((x, height - y) for x, y in zip(flat[::2], flat[1::2], strict=True))
             curves[int(words[0]), int(words[1])] = points
         elif kind == "stop":
-            sketch = next(numbers)
+            sketch = next(numbers, None)
+            if sketch is None:
+                raise ValueError("more graphs came back than were sent")
             yield Layout(
                 width,
                 height,

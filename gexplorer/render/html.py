@@ -6,13 +6,17 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable
-from xml.etree.ElementTree import Element, tostring
+from html import escape
+from xml.etree.ElementTree import Element
 
 Child = Element | str | None | Iterable["Child"]
 
 # What HTML forbids in text (controls, halves of surrogate pairs, noncharacters) is shown, not dropped.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _INVALID = re.compile("[\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+_VOID = frozenset(("meta", "link", "br", "hr", "img", "input"))
+_SHAPES = frozenset(("path", "rect"))  # of SVG, where an element may close itself
 
 # Nothing is loaded, nothing runs, nothing is sent: the page holds all that it needs.
 _POLICY = "default-src 'none'; img-src data:; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
@@ -55,8 +59,13 @@ def clean(words: str) -> str:
 
 
 def text(element: Element) -> str:
-    """An element as HTML text."""
-    return tostring(element, encoding="unicode", method="html")
+    """An element as text that is HTML and, but for void elements, XML too (SVG stands on its own).
+
+    The standard library's own writer leaves ``<`` in attributes as it is; here nothing is.
+    """
+    parts: list[str] = []
+    _write(element, parts)
+    return "".join(parts)
 
 
 def document(title: str, css: str, body: Iterable[Element]) -> str:
@@ -79,3 +88,20 @@ def document(title: str, css: str, body: Iterable[Element]) -> str:
         lang="en",
     )
     return f"<!DOCTYPE html>\n{text(page)}\n"
+
+
+def _write(element: Element, parts: list[str]) -> None:
+    attributes = "".join(f' {name}="{escape(value)}"' for name, value in element.items())
+    parts.append(f"<{element.tag}{attributes}")
+    if element.tag in _SHAPES:
+        parts.append("/>")
+    elif element.tag in _VOID:
+        parts.append(">")
+    else:
+        raw = element.text or ""
+        # A style sheet is ours and is not escaped in HTML; this would be the only way out of it.
+        parts.append(">" + (raw.replace("</", "<\\/") if element.tag == "style" else escape(raw, quote=False)))
+        for child in element:
+            _write(child, parts)
+            parts.append(escape(child.tail or "", quote=False))
+        parts.append(f"</{element.tag}>")

@@ -19,7 +19,7 @@ SIGNS = {"removed": "−", "added": "+", "changed": "~", "kept": ""}
 
 _PADDING = 9.0
 _LINE = 14.0
-_TITLE_CHAR, _CHAR = 7.5, 6.3
+_TITLE_CHAR, _CHAR = 7.6, 6.4
 _LONGEST, _SHORTEST = 30, 74.0
 _DETAILS = 3
 _MARGIN = 5.0
@@ -113,7 +113,12 @@ def _card(box: Box, x: float, y: float) -> Element:
     width, height = _size(box)
     left, top = x - width / 2, y - height / 2
     radius = 4 if box.kind in ("node", "constant") else height / 2 if height < 40 else 16
-    card = h("g", h("title", _hover(box)), _outline(left, top, width, height, radius), class_=f"box {box.kind} {box.mark}")
+    card = h(
+        "g",
+        h("title", _hover(box)),
+        _outline(left, top, width, height, radius),
+        class_=f"box {box.kind} {box.mark}",
+    )
     if box.mark == "added":
         card.append(_outline(left + 3, top + 3, width - 6, height - 6, max(radius - 2, 1), class_="inner"))
     if box.mark == "changed":

@@ -12,7 +12,7 @@ from gexplorer.render.chart import sparkline
 from gexplorer.render.html import document, h
 from gexplorer.render.report_steps import stages_table
 from gexplorer.render.report_tables import model_section, operators_section
-from gexplorer.render.units import change_text, count_text, plural_text, size_text, time_text
+from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, time_text
 from gexplorer.views.report import Figure, Report, report_data
 from gexplorer.views.summary import Compiled
 
@@ -43,13 +43,13 @@ def _header(data: Report) -> Element:
     return h(
         "header",
         h("p", "gexplorer: what the graph compiler did", class_="kicker"),
-        h("h1", model.name, class_="name-of-model"),
+        h("h1", model.name),
         h(
             "p",
             _fact("for", data.soc),
             _fact("opset", opsets),
             _fact("nodes in the file", count_text(model.nodes)),
-            _fact("weights", size_text(model.weight_bytes)),
+            _fact("weights", bytes_text(model.weight_bytes)),
             [_fact(name, value) for name, value in data.options],
             class_="facts",
         ),
@@ -76,7 +76,11 @@ def _figures(data: Report) -> Iterator[Element]:
     rewrites = sum(step.rewrites for step in data.steps)
     rejects = sum(step.rejects for step in data.steps)
     acted = sum(step.rewrites > 0 for step in data.steps)
-    yield _figure("Rewrites", count_text(rewrites), note=f"by {plural_text(acted, 'pass', 'passes')}")
+    yield _figure(
+        "Rewrites",
+        count_text(rewrites),
+        note=f"by {plural_text(acted, 'pass', 'passes')}" if acted else "nothing was found to improve",
+    )
     yield _figure("Near misses", count_text(rejects), note="places looked at and left alone, with the reason")
     if data.fallbacks:
         note = "no kernel on the chip: each copies its tensors to the host and back"
@@ -87,7 +91,7 @@ def _figures(data: Report) -> Iterator[Element]:
 
 
 def _changed_figure(figure: Figure) -> Element:
-    show = size_text if figure.unit == "bytes" else count_text
+    show = bytes_text if figure.unit == "bytes" else count_text
     same = show(figure.before) == show(figure.after)
     delta = "unchanged" if same else change_text(figure.before, figure.after)
     tone = "soft" if same else "better" if figure.after < figure.before else "worse"
@@ -116,7 +120,12 @@ def _repeat(data: Report) -> Element:
     return h(
         "section",
         h("h2", "Repeat it"),
-        h("div", _code("On the command line", data.command), _code("In Python", data.python), class_="columns"),
+        h(
+            "div",
+            _code("On the command line", data.command),
+            _code("In Python", data.python),
+            class_="columns",
+        ),
         aria_label="How to repeat it",
     )
 

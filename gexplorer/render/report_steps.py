@@ -14,7 +14,10 @@ from gexplorer.views.groups import Example, Group
 from gexplorer.views.region import Picture
 from gexplorer.views.report import Report, StepReport
 
-NO_DOT = "Pictures need Graphviz: pip install 'gexplorer[dot]', then make the report again. Until then, in words:"
+NO_DOT = (
+    "The changes are told in words: pictures need Graphviz's dot, which was not found or did not answer. "
+    "To get them: pip install 'gexplorer[dot]', and make the report again."
+)
 
 Drawn = dict[int, Element] | None
 
@@ -39,10 +42,7 @@ def stages_table(data: Report) -> Element:
         h(
             "div",
             _heads(),
-            [
-                _stage(stage.name, stage.seconds, data.steps, slowest, opened, drawn)
-                for stage in built
-            ],
+            [_stage(stage.name, stage.seconds, data.steps, slowest, opened, drawn) for stage in built],
             _waiting(data),
             class_="steps card",
         ),
@@ -88,7 +88,9 @@ def _stage(
 def _quiet(steps: list[StepReport], slowest: float) -> Element:
     """Passes in a row that found nothing to do, in one line."""
     seconds = sum(step.seconds for step in steps)
-    names = ", ".join(step.name for step in steps)
+    names = ", ".join(step.name for step in steps[:2])
+    if len(steps) > 2:
+        names += f" and {count_text(len(steps) - 2)} more"
     return h(
         "details",
         h(
@@ -96,7 +98,12 @@ def _quiet(steps: list[StepReport], slowest: float) -> Element:
             h("span", names, h("span", "nothing to do", class_="ge"), class_="pass"),
             h("span", class_="number"),
             h("span", class_="number"),
-            h("span", count_text(steps[0].nodes_after), h("span", " nodes", class_="vh"), class_="number soft"),
+            h(
+                "span",
+                count_text(steps[0].nodes_after),
+                h("span", " nodes", class_="vh"),
+                class_="number soft",
+            ),
             h("span", time_text(seconds), class_="number soft"),
             bar(seconds / slowest if slowest else 0),
             class_="row",
@@ -133,9 +140,8 @@ def _step(step: StepReport, slowest: float, opened: bool, drawn: Drawn) -> Eleme
             bar(step.seconds / slowest if slowest else 0),
             class_="row",
         ),
-        h("div", _body(step, drawn), class_="body"),
+        h("div", _body(step, drawn), class_="body", id=_anchor(step)),
         class_="step",
-        id=_anchor(step),
         open="" if opened else None,
     )
 
@@ -162,7 +168,7 @@ def _body(step: StepReport, drawn: Drawn) -> Iterator[Child]:
         yield [_group(group, "group missed") for group in step.groups.rejects]
     if step.groups.examples:
         shown = len(step.groups.examples)
-        yield h("h3", "The change" if step.rewrites == 1 else f"{plural_text(shown, 'example')} of different kinds")
+        yield h("h3", "Before and after" if shown == 1 else f"Before and after: {shown} different examples")
         yield [_example(example, drawn) for example in step.groups.examples]
 
 
@@ -206,8 +212,18 @@ def _example(example: Example, drawn: Drawn) -> Element:
     left_out = ", ".join(f"{count_text(n)} more {mark}" for mark, n in region.left_out)
     return h(
         "figure",
-        h("figcaption", h("b", f"#{example.number + 1} "), example.sentence, h("span", inside + alike, class_="soft")),
-        h("div", _side("Before", region.before, drawn), _side("After", region.after, drawn), class_="pair"),
+        h(
+            "figcaption",
+            h("b", f"#{example.number + 1} "),
+            example.sentence,
+            h("span", inside + alike, class_="soft"),
+        ),
+        h(
+            "div",
+            _side("Before", region.before, drawn),
+            _side("After", region.after, drawn),
+            class_="pair words" if drawn is None else "pair",
+        ),
         h("p", f"Not shown: {left_out}.", class_="left-out") if left_out else None,
         class_="example",
     )
@@ -251,7 +267,7 @@ def _boxes(picture: Picture) -> Element:
 
 def _waiting(data: Report) -> Iterator[Element]:
     if data.off:
-        yield h("p", f"Switched off: {', '.join(data.off)}.", class_="waiting")
+        yield h("p", f"Off, to be switched on with --on NAME: {', '.join(data.off)}.", class_="waiting")
     waiting = [stage.name for stage in data.stages if not stage.steps]
     if waiting:
         yield h("p", f"Not built yet: {', '.join(waiting)}.", class_="waiting")

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 from gexplorer.ops.row import Engine, Outcome
 from gexplorer.render.chart import parts_bar
 from gexplorer.render.html import Child, h
-from gexplorer.render.units import change_text, count_text, plural_text, size_text
+from gexplorer.render.units import bytes_text, change_text, count_text, plural_text
 from gexplorer.views.operators import OperatorRow, Part
 from gexplorer.views.report import ModelFacts, Report, Tensor
 
@@ -44,8 +44,20 @@ def operators_section(data: Report) -> Element:
         _units(data.units) if data.units else None,
         h(
             "div",
-            _table(("ONNX operator", "#before", "#after", "#change", "CANN operator", "unit", "engine", "outcome"),
-                   [_operator(row) for row in rows], "Operators"),
+            _table(
+                (
+                    "ONNX operator",
+                    "#before",
+                    "#after",
+                    "#change",
+                    "CANN operator",
+                    "unit",
+                    "engine",
+                    "outcome",
+                ),
+                [_operator(row) for row in rows],
+                "Operators",
+            ),
             h("p", f"… {plural_text(left, 'more operator')}", class_="waiting") if left else None,
             class_="card",
         ),
@@ -63,7 +75,7 @@ def model_section(model: ModelFacts) -> Element:
         ("name", model.name),
         ("SHA-256", model.sha256),
         ("nodes in the file", count_text(model.nodes)),
-        ("weights", size_text(model.weight_bytes)),
+        ("weights", bytes_text(model.weight_bytes)),
         ("opset", opsets or "none"),
         ("missing data files", missing or "none"),
     ]
@@ -78,8 +90,7 @@ def model_section(model: ModelFacts) -> Element:
                 h("dl", [(h("dt", label), h("dd", value)) for label, value in facts], class_="pairs"),
                 class_="card",
             ),
-            _tensors("input", model.inputs),
-            _tensors("output", model.outputs),
+            h("div", _tensors("input", model.inputs), _tensors("output", model.outputs), class_="stack"),
             class_="columns",
         ),
         aria_label="The model as read",
@@ -89,7 +100,11 @@ def model_section(model: ModelFacts) -> Element:
 def _units(units: Sequence[tuple[str, int]]) -> Element:
     total = sum(n for _, n in units) or 1
     legend = [
-        h("span", h("span", sign, class_=f"glyph {unit}", aria_hidden="true"), f"{name} {count_text(n)} ({100 * n / total:.0f} %)")
+        h(
+            "span",
+            h("span", sign, class_=f"glyph {unit}", aria_hidden="true"),
+            f"{name} {count_text(n)} ({_percent(n / total)})",
+        )
         for unit, n in units
         for sign, name in [_UNITS[unit]]
     ]
@@ -99,6 +114,10 @@ def _units(units: Sequence[tuple[str, int]]) -> Element:
         h("p", legend, class_="legend"),
         class_="units",
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.005 else "<1 %"
 
 
 def _operator(row: OperatorRow) -> Element:
@@ -115,7 +134,11 @@ def _operator(row: OperatorRow) -> Element:
         h("td", count_text(row.before), class_="number"),
         h("td", count_text(row.after), class_="number"),
         h("td", "" if delta == "unchanged" else delta or "new", class_="number"),
-        h("td", cann, None if lowering.certain else h("span", " ?", title="not public knowledge", class_="soft")),
+        h(
+            "td",
+            h("span", cann, class_="name" if lowering.cann else None),
+            None if lowering.certain else h("span", " ?", title="not public knowledge", class_="soft"),
+        ),
         h("td", h("span", sign, class_=f"glyph {lowering.unit}", aria_hidden="true"), unit.partition(":")[0]),
         h("td", h("span", _ENGINES[lowering.engine], title=lowering.engine.value)),
         h("td", outcome, class_="wide" if lowering.reason else None),
@@ -126,7 +149,11 @@ def _operator(row: OperatorRow) -> Element:
 def _uncertain(rows: Sequence[OperatorRow]) -> Element | None:
     if all(row.lowering.certain for row in rows[:MOST_ROWS]):
         return None
-    return h("p", "? the CANN name, or that the ONNX operator arrives there, is not public knowledge.", class_="waiting")
+    return h(
+        "p",
+        "? the CANN name, or that the ONNX operator arrives there, is not public knowledge.",
+        class_="waiting",
+    )
 
 
 def _parts(parts: Sequence[Part]) -> Element:
@@ -137,7 +164,10 @@ def _parts(parts: Sequence[Part]) -> Element:
     left = len(parts) - len(rows)
     return h(
         "details",
-        h("summary", f"The graph falls into {plural_text(len(parts), 'part')} that one engine each runs at a stretch"),
+        h(
+            "summary",
+            f"The graph falls into {plural_text(len(parts), 'part')} that one engine each runs at a stretch",
+        ),
         h("div", _table(("part", "engine", "#nodes"), rows, "Parts"), class_="card"),
         h("p", f"… {plural_text(left, 'more part')}", class_="waiting") if left else None,
         class_="more",
@@ -175,10 +205,21 @@ def _table(heads: Sequence[str], rows: Sequence[Element], label: str) -> Element
         "div",
         h(
             "table",
-            h("thead", h("tr", [
-                h("th", head.removeprefix("#"), scope="col", class_="number" if head.startswith("#") else None)
-                for head in heads
-            ])),
+            h(
+                "thead",
+                h(
+                    "tr",
+                    [
+                        h(
+                            "th",
+                            head.removeprefix("#"),
+                            scope="col",
+                            class_="number" if head.startswith("#") else None,
+                        )
+                        for head in heads
+                    ],
+                ),
+            ),
             h("tbody", rows),
         ),
         class_="scroll",

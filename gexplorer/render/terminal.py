@@ -27,13 +27,17 @@ def print_compilation(compiled: Compilation) -> None:
     console = _console()
     source = compiled.source
     graph = compiled.graph
-    opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(source.graph.opsets.items()))
+    opsets = ", ".join(
+        f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(source.graph.opsets.items())
+    )
     console.print(f"[bold]{escape(source.name)}[/bold] for {escape(compiled.options.soc)}")
     console.print(f"{count_text(source.nodes)} ONNX nodes, opset {escape(opsets)}")
     for name in graph.inputs:
         console.print(f"  input  {escape(name)}: {escape(str(graph.values[name].type))}")
     for value, name in zip(graph.outputs, graph.output_names, strict=True):
-        console.print(f"  output {escape(name)}: {escape(str(getattr(graph.values.get(value), 'type', None)))}")
+        console.print(
+            f"  output {escape(name)}: {escape(str(getattr(graph.values.get(value), 'type', None)))}"
+        )
     if source.missing:
         files = escape(", ".join(source.missing))
         console.print(f"[yellow]weights not available:[/yellow] {files}; what needs their bytes is skipped")
@@ -125,7 +129,9 @@ def print_zoo(rows: Sequence[Mapping[str, object]]) -> None:
 class ProgressLine:
     """One line on stderr, from the first second of work on."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay: float = 1.0) -> None:
+        from threading import Lock, Timer
+
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._bar = Progress(
@@ -137,19 +143,27 @@ class ProgressLine:
             transient=True,
         )
         self._task = self._bar.add_task("read", total=None)
-        self._started = False
+        self._lock = Lock()
+        self._cleared = False
+        self._timer = Timer(delay, self._show)
+        self._timer.daemon = True
+        self._timer.start()
 
     def tell(self, progress: Progress) -> None:
         """Called before each pass."""
         self._bar.update(self._task, description=progress.name, completed=progress.done, total=progress.total)
-        if not self._started and (self._bar.tasks[0].elapsed or 0) > 1:
-            self._bar.start()
-            self._started = True
 
     def clear(self) -> None:
         """Takes the line away."""
-        if self._started:
+        self._timer.cancel()
+        with self._lock:
+            self._cleared = True
             self._bar.stop()
+
+    def _show(self) -> None:
+        with self._lock:
+            if not self._cleared:
+                self._bar.start()
 
 
 def _print_grouped(console: Console, step: Step, records: Sequence[Rewrite] | Sequence[Reject]) -> None:
@@ -168,5 +182,5 @@ def _print_grouped(console: Console, step: Step, records: Sequence[Rewrite] | Se
 
 
 def _console() -> Console:
-    width = None if sys.stdout.isatty() else 100
+    width = None if sys.stdout.isatty() else 80
     return Console(width=width, highlight=False, soft_wrap=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from gexplorer.errors import ModelError, VerifyError
 from gexplorer.ir.graph import Graph
 from gexplorer.trace.records import Step
 from gexplorer.validation.inputs import random_inputs
-from gexplorer.validation.run import Evaluator, run
+from gexplorer.validation.run import Evaluator, prepare
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +54,7 @@ def compare_steps(
 
     Args:
         steps: of one compilation, the first one holding the graph as read.
-        seeds: one run each.
+        seeds: one run each, at least one.
         sizes: sizes of symbolic dimensions.
         inputs: arrays to use instead of random ones for the inputs that it names.
 
@@ -64,20 +64,25 @@ def compare_steps(
     """
     original = steps[0].before
     typed = next((step.after for step in reversed(steps) if step.stage == "parse"), original)
+    feeds = [{**random_inputs(typed, seed, sizes), **(inputs or {})} for seed in seeds]
+    evaluator, expected = _first_runs(original, feeds)
     found: list[Comparison] = []
-    for seed in seeds:
-        feeds = {**random_inputs(typed, seed, sizes), **(inputs or {})}
-        evaluator, expected = _first_run(original, feeds)
-        seen = {id(original)}
-        for step in steps:
-            if id(step.after) in seen:
-                continue
-            seen.add(id(step.after))
-            actual = run(step.after, feeds, evaluator)
-            for name, a, b in zip(original.output_names, expected, actual, strict=True):
+    for step in _distinct(steps, original):
+        runner = prepare(step.after, evaluator)
+        for seed, feed, wanted in zip(seeds, feeds, expected, strict=True):
+            for name, a, b in zip(original.output_names, wanted, runner(feed), strict=True):
                 error, relative, fault = difference(a, b)
                 found.append(Comparison(step.name, step.index, name, seed, error, relative, fault))
     return found
+
+
+def _distinct(steps: Sequence[Step], original: Graph) -> Iterator[Step]:
+    """The steps whose graph no earlier step gave."""
+    seen = {id(original)}
+    for step in steps:
+        if id(step.after) not in seen:
+            seen.add(id(step.after))
+            yield step
 
 
 def require_equal_steps(steps: Sequence[Step], seeds: Sequence[int]) -> None:
@@ -119,20 +124,28 @@ def difference(expected: object, actual: object) -> tuple[float, float, str]:
     scale = float(np.abs(a[finite]).max())
     relative = error / scale if scale else (0.0 if error == 0 else float("inf"))
     limit = tolerance if tolerance is not None else 2e-5
-    return error, relative, "" if relative <= limit else f"relative error {relative:.2g} (absolute {error:.2g})"
+    return (
+        error,
+        relative,
+        "" if relative <= limit else f"relative error {relative:.2g} (absolute {error:.2g})",
+    )
 
 
-def _first_run(graph: Graph, feeds: Mapping[str, np.ndarray]) -> tuple[Evaluator, list[np.ndarray]]:
-    """Runs the model as read twice: it must run at all, and give the same twice."""
+def _first_runs(
+    graph: Graph, feeds: Sequence[Mapping[str, np.ndarray]]
+) -> tuple[Evaluator, list[list[object]]]:
+    """The results of the model as read, in the first evaluator that takes it; it must give the same twice."""
     failures: list[str] = []
-    for evaluator in ("onnxruntime", "reference"):
+    evaluators: tuple[Evaluator, ...] = ("onnxruntime", "reference")
+    for evaluator in evaluators:
         try:
-            first = run(graph, feeds, evaluator)
-            second = run(graph, feeds, evaluator)
+            runner = prepare(graph, evaluator)
+            results = [runner(feed) for feed in feeds]
+            again = runner(feeds[0])
         except ModelError as error:
             failures.append(str(error))
             continue
-        if any(difference(a, b)[2] for a, b in zip(first, second, strict=True)):
+        if any(difference(a, b)[2] for a, b in zip(results[0], again, strict=True)):
             raise ModelError("the model draws random numbers: two runs of it differ")
-        return evaluator, first
+        return evaluator, results
     raise ModelError("; ".join(failures))

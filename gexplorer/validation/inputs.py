@@ -45,15 +45,15 @@ def random_inputs(graph: Graph, seed: int, sizes: Mapping[str, int] | None = Non
         type_ = _input_type(value)
         shape = [_size(dim, sizes or {}) for dim in type_.shape or ()]
         if type_.dtype == DType.BOOL:
-            arrays[name] = generator.random(shape) < 0.5
+            arrays[name] = np.asarray(generator.random(shape) < 0.5)
         elif type_.dtype.is_integer:
             rows = index_rows(graph, name)
-            arrays[name] = generator.integers(0, rows or 2, shape).astype(type_.dtype.numpy())
+            arrays[name] = np.asarray(generator.integers(0, rows or 2, shape)).astype(type_.dtype.numpy())
         elif type_.dtype in (DType.COMPLEX64, DType.COMPLEX128):
             parts = generator.standard_normal((2, *shape))
             arrays[name] = (parts[0] + 1j * parts[1]).astype(type_.dtype.numpy())
         else:
-            arrays[name] = generator.standard_normal(shape).astype(type_.dtype.numpy())
+            arrays[name] = np.asarray(generator.standard_normal(shape)).astype(type_.dtype.numpy())
     return arrays
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
 from gexplorer.errors import ModelError
 from gexplorer.ir.graph import Graph
@@ -13,31 +14,52 @@ if TYPE_CHECKING:
     import numpy as np
 
 Evaluator = Literal["onnxruntime", "reference"]
+Runner = Callable[[Mapping[str, "np.ndarray"]], list[Any]]
 
 
-def run(graph: Graph, inputs: Mapping[str, np.ndarray], evaluator: Evaluator = "onnxruntime") -> list[np.ndarray]:
-    """The results of a graph, in order.
+def prepare(graph: Graph, evaluator: Evaluator = "onnxruntime") -> Runner:
+    """A function from arrays by input name to the results in order: arrays, lists for sequences, None if absent.
 
     Args:
         graph: an outermost graph.
-        inputs: arrays by input name.
         evaluator: onnxruntime with all of its own optimisation off, or onnx's reference.
 
     Raises:
-        ModelError: the evaluator cannot load or run it.
+        ModelError: the evaluator cannot load it; the function raises it where the evaluator cannot run it.
     """
     model = to_onnx(graph, value_info=False)
-    try:
+    with _named(evaluator):
         if evaluator == "reference":
             from onnx.reference import ReferenceEvaluator
 
-            return list(ReferenceEvaluator(model).run(None, dict(inputs)))
-        import onnxruntime
+            execute = ReferenceEvaluator(model).run
+        else:
+            import onnxruntime
 
-        settings = onnxruntime.SessionOptions()
-        settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        settings.log_severity_level = 4
-        session = onnxruntime.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
-        return list(session.run(None, dict(inputs)))
+            settings = onnxruntime.SessionOptions()
+            settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            settings.log_severity_level = 4
+            data = model.SerializeToString()
+            execute = onnxruntime.InferenceSession(data, settings, providers=["CPUExecutionProvider"]).run
+
+    def runner(inputs: Mapping[str, np.ndarray]) -> list[Any]:
+        import numpy as np
+
+        with _named(evaluator), np.errstate(all="ignore"):
+            return list(execute(None, dict(inputs)))
+
+    return runner
+
+
+def run(graph: Graph, inputs: Mapping[str, np.ndarray], evaluator: Evaluator = "onnxruntime") -> list[Any]:
+    """The results of a graph for one set of inputs, see ``prepare``."""
+    return prepare(graph, evaluator)(inputs)
+
+
+@contextmanager
+def _named(evaluator: Evaluator) -> Generator[None]:
+    """An evaluator may raise anything at all; what comes out is one line."""
+    try:
+        yield
     except Exception as error:
         raise ModelError(f"{evaluator} cannot run the model: {' '.join(str(error).split())[:300]}") from None

@@ -78,16 +78,22 @@ def _number(part: str) -> int:
 
 
 def _histogram(graph: Graph) -> Counter[tuple[str, str, Lowering]]:
-    counts: Counter[tuple[str, str, Lowering]] = Counter()
+    # Lowerings are shared objects: counting them by identity and only then by value spares a hash a node.
+    seen: dict[tuple[str, str, int], Lowering] = {}
+    counts: Counter[tuple[str, str, int]] = Counter()
     for scope in Scope(graph).nested():
         for node in scope.graph.nodes.values():
-            counts[node.op, node.domain, _lowering(node, scope)] += 1
-    return counts
+            lowering = _lowering(node, scope)
+            key = (node.op, node.domain, id(lowering))
+            seen[key] = lowering
+            counts[key] += 1
+    result: Counter[tuple[str, str, Lowering]] = Counter()
+    for (op, domain, number), n in counts.items():
+        result[op, domain, seen[op, domain, number]] += n
+    return result
 
 
 def _lowering(node: Node, scope: Scope) -> Lowering:
-    return lookup(
-        node,
-        [scope.type(name) if name else None for name in node.inputs],
-        [scope.type(name) if name else None for name in node.outputs],
-    )
+    type_of = scope.type
+    inputs = [type_of(name) for name in node.inputs]
+    return lookup(node, inputs, [type_of(name) for name in node.outputs])

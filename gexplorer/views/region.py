@@ -117,7 +117,11 @@ def step_region(step: Step, path: tuple[Place, ...] = (), most_boxes: int = MOST
 
 
 def changed_region(
-    before: Graph, after: Graph, changes: Sequence[Change], path: tuple[Place, ...] = (), most_boxes: int = MOST_BOXES
+    before: Graph,
+    after: Graph,
+    changes: Sequence[Change],
+    path: tuple[Place, ...] = (),
+    most_boxes: int = MOST_BOXES,
 ) -> Region:
     """What recorded changes did to a graph, or to the graph nested in it at ``path``."""
     old, new = scope_at(before, path), scope_at(after, path)
@@ -304,7 +308,7 @@ def _changed_constants(changes: Iterable[Change]) -> Iterator[tuple[str, Mark]]:
     last: dict[str, Value | None] = {}
     for change in changes:
         if change.kind == "value":
-            first.setdefault(change.name, change.old)  # pyright: ignore[reportArgumentType]
+            first.setdefault(change.name, change.old)  # pyright: ignore[reportCallIssue, reportArgumentType]
             last[change.name] = change.new  # pyright: ignore[reportArgumentType]
     for name, old in first.items():
         new = last[name]

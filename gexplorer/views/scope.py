@@ -31,7 +31,7 @@ class Scope:
 
     def type(self, name: str) -> Type | None:
         """The type of a value here or around, None where unknown."""
-        value = self.value(name)
+        value = self.graph.values.get(name) or self.value(name)
         return value.type if value is not None else None
 
     def nested(self) -> Iterator[Scope]:

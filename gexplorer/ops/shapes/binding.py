@@ -27,9 +27,7 @@ def bind_inputs(graph: Graph, shapes: Mapping[str, Wanted]) -> Graph:
     wanted = {name: _checked(graph, name, shape) for name, shape in shapes.items()}
     bindings: dict[str, Dim] = {}
     before: dict[str, Dim] | None = None
-    while (
-        bindings != before
-    ):  # an expression such as `past + s` may need what other dimensions say of its parts
+    while bindings != before:  # an expression such as `past + s` may need what other dimensions say of its parts
         before = dict(bindings)
         for name, shape in wanted.items():
             for axis, (old, new) in enumerate(zip(_dims(graph, name, shape), shape, strict=True)):
@@ -42,9 +40,7 @@ def bind_inputs(graph: Graph, shapes: Mapping[str, Wanted]) -> Graph:
         type_ = bound_type(value.type, bindings)
         if name in wanted and isinstance(type_, TensorType):
             old = type_.shape if type_.shape is not None else (None,) * len(wanted[name])
-            type_ = type_.with_shape(
-                tuple(a if b is None else b for a, b in zip(old, wanted[name], strict=True))
-            )
+            type_ = type_.with_shape(tuple(a if b is None else b for a, b in zip(old, wanted[name], strict=True)))
         if type_ != value.type:
             draft.put_value(replace(value, type=type_))
     return draft.finish()

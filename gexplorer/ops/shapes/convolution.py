@@ -44,7 +44,7 @@ def window(call: Call, kernel: tuple[Dim, ...]) -> Window:
         raise call.error(f"strides, dilations or pads do not have {rank} spatial axes")
     if any(number < 1 for number in strides + dilations):
         raise call.error("strides and dilations must be positive")
-    text = auto.decode() if isinstance(auto, bytes) else str(auto)
+    text = auto.decode(errors="replace") if isinstance(auto, bytes) else str(auto)
     return Window(kernel, strides, dilations, pads[:rank], pads[rank:], text or "NOTSET")
 
 
@@ -123,10 +123,13 @@ def conv_transpose(call: Call) -> tuple[Fact, ...]:
         stride = geometry.strides[axis]
         if wanted:
             dims.append(wanted[axis - rank])
-        elif geometry.auto.startswith("SAME"):
-            dims.append(multiply(dim, stride))
+            continue
+        extent = add(multiply(add(geometry.kernel[axis], -1), geometry.dilations[axis]), 1)
+        if geometry.auto.startswith("SAME"):
+            # A window smaller than its stride would need negative padding, which onnxruntime does not do.
+            fits = is_natural(add(extent, extra[axis] - stride))
+            dims.append(multiply(dim, stride) if fits else None)
         else:
-            extent = add(multiply(add(geometry.kernel[axis], -1), geometry.dilations[axis]), 1)
             pads = 0 if geometry.auto == "VALID" else geometry.before[axis] + geometry.after[axis]
             dims.append(add(add(multiply(add(dim, -1), stride), extent), extra[axis] - pads))
     return (tensor(type_.dtype, (type_.shape[0], multiply(weight[1], node.integer("group", 1)), *dims)),)
@@ -143,8 +146,12 @@ def pool(call: Call) -> tuple[Fact, ...]:
         if len(kernel) != len(type_.shape) - 2:
             raise call.error(f"a window of {len(kernel)} axes over a tensor of rank {len(type_.shape)}")
         geometry = window(call, kernel)
-        ceil = call.node.integer("ceil_mode", 0) != 0
-        spatial = (slid(dim, geometry, axis, ceil=ceil) for axis, dim in enumerate(type_.shape[2:]))
+        spatial: tuple[Dim, ...] = (None,) * len(kernel)
+        # With SAME padding onnxruntime pads as if there were no dilation, against the specification.
+        if not geometry.auto.startswith("SAME") or max(geometry.dilations, default=1) == 1:
+            ceil = call.node.integer("ceil_mode", 0) != 0
+            windows = (slid(dim, geometry, axis, ceil=ceil) for axis, dim in enumerate(type_.shape[2:]))
+            spatial = tuple(windows)
         shape = (*type_.shape[:2], *spatial)
     return (tensor(type_.dtype, shape), tensor(DType.INT64, shape))[: len(call.node.outputs)]
 
@@ -191,11 +198,13 @@ def _scales(call: Call, index: int) -> tuple[float, ...] | None:
 
 
 def _scaled(dim: Dim, scale: float) -> Dim:
+    if not 0 < scale < float("inf"):
+        return None
     if isinstance(dim, int):
         size = dim * scale
         # The scale is a float32: what comes out just below a whole number may be meant to be it.
         return int(size) if size == int(size) or int(size * (1 - 1e-6)) == int(size * (1 + 1e-6)) else None
     if scale == int(scale):
         return multiply(dim, int(scale))
-    inverse = 1 / scale if scale else 0.5
-    return floor_div(dim, int(inverse)) if inverse == int(inverse) and 0 < scale < 1 else None
+    inverse = 1 / scale
+    return floor_div(dim, int(inverse)) if 1 < inverse < 1 << 31 and inverse == int(inverse) else None

@@ -49,9 +49,7 @@ def constant(call: Call) -> tuple[Fact, ...]:
     if isinstance(number, int):
         return (tensor(DType.INT64, (), (number,)),)
     if isinstance(numbers, Ints):
-        return (
-            tensor(DType.INT64, (len(numbers),), tuple(numbers) if len(numbers) <= CONTENT_LIMIT else None),
-        )
+        return (tensor(DType.INT64, (len(numbers),), tuple(numbers) if len(numbers) <= CONTENT_LIMIT else None),)
     floats, strings = node.attribute("value_floats"), node.attribute("value_strings")
     if node.attribute("value_float") is not None:
         return (tensor(DType.FLOAT32, ()),)
@@ -115,12 +113,7 @@ def _scalar(call: Call, index: int) -> Dim | float:
 
 def _float_length(numbers: list[Dim | float]) -> Dim:
     start, limit, delta = numbers
-    if (
-        not isinstance(start, float)
-        or not isinstance(limit, float)
-        or not isinstance(delta, float)
-        or not delta
-    ):
+    if not isinstance(start, float) or not isinstance(limit, float) or not isinstance(delta, float) or not delta:
         return None
     count = (limit - start) / delta
     # Runtimes divide in the tensor's own precision: near a whole number they may round either way.

@@ -54,9 +54,10 @@ def range_length(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
     if not isinstance(step, int):
         return None
     if step < 0:
-        return _backward_length(dim, start, end, step)
-    if all(isinstance(number, int) for number in (dim, start, end)):
-        return len(_positions(dim, start, end, step))  # pyright: ignore[reportArgumentType]
+        # "To the end" backwards: numpy takes nothing, onnxruntime all that is before the start.
+        return None if isinstance(end, int) and end >= FAR else _backward_length(dim, start, end, step)
+    if isinstance(dim, int) and isinstance(start, int) and isinstance(end, int):
+        return len(_positions(dim, start, end, step))
     first, last = _counted(start, dim), _counted(end, dim)
     if first is None or last is None:
         # A start or end that is unknown may still leave nothing to take.
@@ -103,9 +104,12 @@ def _sliced(
 ) -> Content | None:
     array = grid(content, shape)
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        if not all(isinstance(number, int) for number in (axis, start, end, step)):
+        if not (isinstance(axis, int) and isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
             return None
-        array = array.take(_positions(array.shape[axis], start, end, step), axis)  # pyright: ignore
+        size = array.shape[axis]
+        if range_length(size, start, end, step) is None:
+            return None
+        array = array.take(_positions(size, start, end, step), axis)
     return flat(array)
 
 
@@ -128,9 +132,7 @@ def gather(call: Call) -> tuple[Fact, ...]:
     return (tensor(type_.dtype, shape, content),)
 
 
-def _picked(
-    call: Call, content: Content, source: Shape, axis: int, indices: Content | None
-) -> Content | None:
+def _picked(call: Call, content: Content, source: Shape, axis: int, indices: Content | None) -> Content | None:
     count = source[axis]
     if indices is None or not isinstance(count, int):
         return None
@@ -247,12 +249,7 @@ def split(call: Call) -> tuple[Fact, ...]:
     if len(sizes) != count:
         raise call.error(f"{len(sizes)} sizes for {count} outputs")
     known = sum(size for size in sizes if isinstance(size, int))
-    if (
-        isinstance(total, int)
-        and None not in sizes
-        and all(isinstance(s, int) for s in sizes)
-        and known != total
-    ):
+    if isinstance(total, int) and None not in sizes and all(isinstance(s, int) for s in sizes) and known != total:
         raise call.error(f"the sizes add up to {known}, the dimension is {total}")
     facts: list[Fact] = []
     content = call.fact(0).content

@@ -22,6 +22,9 @@ from gexplorer.ops.shapes.schema import infer_by_schema
 Constants = Callable[[str], Constant | None]
 Nested = Callable[[str, Graph, tuple[Fact, ...]], tuple[Fact, ...]]
 
+# What ONNX writes dimensions and elements of shapes as are signed 64-bit integers.
+MOST_ELEMENTS = (1 << 63) - 1
+
 # The label of a fused node's body among the nested graphs; attributes have names.
 BODY = ""
 
@@ -34,9 +37,7 @@ class Facts(dict[str, Fact]):
         self.nested: dict[tuple[str, str], Facts] = {}
 
 
-def infer_graph(
-    graph: Graph, bindings: Mapping[str, Dim] = Map(), outer: Mapping[str, Fact] = Map()
-) -> Facts:
+def infer_graph(graph: Graph, bindings: Mapping[str, Dim] = Map(), outer: Mapping[str, Fact] = Map()) -> Facts:
     """Facts of every value of a graph.
 
     An input's unknown dimension gets a name (``x_d0``), so that what follows from it can be told.
@@ -49,9 +50,7 @@ def infer_graph(
     Raises:
         VerifyError: a node's inputs cannot be, whatever the run.
     """
-    inputs = tuple(
-        Fact(bound_type(type_, bindings)) if type_ is not None else UNKNOWN for type_ in named_inputs(graph)
-    )
+    inputs = tuple(Fact(bound_type(type_, bindings)) if type_ is not None else UNKNOWN for type_ in named_inputs(graph))
     return _Sweep(graph, outer, lambda _: None, strict=True).run(inputs)
 
 
@@ -72,8 +71,17 @@ def infer_node(
     else:
         function = SHAPE_FUNCTIONS.get((node.domain, node.op), infer_by_schema)
         facts = function(call)
+    _require_possible(node, facts)
     missing = len(node.outputs) - len(facts)
     return facts + (UNKNOWN,) * missing if missing > 0 else facts
+
+
+def _require_possible(node: Node, facts: tuple[Fact, ...]) -> None:
+    for fact in facts:
+        if isinstance(fact.type, TensorType):
+            for dim in fact.type.shape or ():
+                if dim.__class__ is int and dim > MOST_ELEMENTS:  # pyright: ignore[reportOptionalOperand, reportOperatorIssue]
+                    raise VerifyError(node.name, f"{node.op}: no tensor has a dimension of {dim}")
 
 
 def named_inputs(graph: Graph) -> tuple[Type | None, ...]:

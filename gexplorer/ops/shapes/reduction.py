@@ -33,9 +33,7 @@ def reduce_axes(call: Call) -> tuple[Fact, ...]:
     return (tensor(type_.dtype, shape, _reduced_content(call, type_.dtype, shape)),)
 
 
-def reduced_shape(
-    call: Call, source: Shape | None, given: bool, axes: Content | None, keep: bool
-) -> Shape | None:
+def reduced_shape(call: Call, source: Shape | None, given: bool, axes: Content | None, keep: bool) -> Shape | None:
     """The shape that is left after a reduction."""
     if source is None:
         return None if given or keep else ()

@@ -114,9 +114,7 @@ def _attribute(name: str, value: object) -> onnx.AttributeProto | None:
         return kind(name=name, type=kind.STRINGS, strings=encoded)
     if isinstance(value, Constant):
         # Inference looks at the elements of no tensor attribute but a Constant's, which is not for here.
-        return kind(
-            name=name, type=kind.TENSOR, t=onnx.TensorProto(data_type=int(value.dtype), dims=value.shape)
-        )
+        return kind(name=name, type=kind.TENSOR, t=onnx.TensorProto(data_type=int(value.dtype), dims=value.shape))
     return None
 
 
@@ -136,9 +134,7 @@ def _data(call: Call, index: int, fact: Fact) -> onnx.TensorProto | None:
     if fact.type.dtype not in READ_BY_ONNX:
         return None
     array = np.array(numbers, fact.type.dtype.numpy())
-    return onnx.numpy_helper.from_array(
-        array.reshape([dim for dim in fact.type.shape or () if isinstance(dim, int)])
-    )
+    return onnx.numpy_helper.from_array(array.reshape([dim for dim in fact.type.shape or () if isinstance(dim, int)]))
 
 
 def type_proto(type_: Type, symbols: dict[str, Symbol]) -> onnx.TypeProto:

@@ -48,8 +48,4 @@ def _with_nested(node: Node, label: str, facts: Facts) -> Node:
     new = with_types(graph, facts)
     if new is graph:
         return node
-    return (
-        replace(node, body=new)
-        if label == BODY
-        else replace(node, attributes=node.attributes.set(label, new))
-    )
+    return replace(node, body=new) if label == BODY else replace(node, attributes=node.attributes.set(label, new))

@@ -260,9 +260,7 @@ def test_order_is_topological_and_does_not_depend_on_history(length: int, pick: 
     nodes = list(graph.nodes.values())
     pick.shuffle(nodes)
     values = [value for name, value in graph.values.items() if name not in graph.inputs]
-    anew = make_graph(
-        "g", inputs=[graph.values["v0"]], nodes=nodes, values=values, outputs=graph.outputs, opsets={}
-    )
+    anew = make_graph("g", inputs=[graph.values["v0"]], nodes=nodes, values=values, outputs=graph.outputs, opsets={})
     assert [node.name for node in anew] == [node.name for node in graph]
 
 

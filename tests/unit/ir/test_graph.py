@@ -101,9 +101,7 @@ def test_serial_of(name: str, serial: int):
 def test_graphs_in_lists_are_nested_graphs():
     inner = make_graph("i", inputs=(), nodes=(), values=(), outputs=("x",), opsets={})
     node = Node("n", "If", (), ("y",), Map(a=Graphs((inner, inner)), b=inner, c=constant_attribute()))
-    graph = make_graph(
-        "g", inputs=[Value("x")], nodes=[node], values=[Value("y", producer="n")], outputs=(), opsets={}
-    )
+    graph = make_graph("g", inputs=[Value("x")], nodes=[node], values=[Value("y", producer="n")], outputs=(), opsets={})
     assert node.graphs.count(inner) == 3
     assert graph.nested == ("n",)
     assert graph.users["x"] == ("n",)

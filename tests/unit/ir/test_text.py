@@ -59,6 +59,7 @@ def test_round_trip(seed: int):
     back = from_text(text)
     assert content(back) == content(graph)
     assert to_text(back) == text
+    assert text.encode().decode() == text  # a lone surrogate could not be written to a file
 
 
 @given(st.integers(0, 2**32))
@@ -90,6 +91,7 @@ def test_elements_are_bit_exact(dtype: DType):
     ("dtype", "values", "words"),
     [
         (DType.FLOAT32, [0.1, 1, -0.0, 1e30], ["0.1", "1.0", "-0.0", "1e+30"]),
+        (DType.FLOAT64, [1 / 3, 0.1], ["0.3333333333333333", "0.1"]),
         (DType.FLOAT16, [0.1, 65504], ["0.1", "65504.0"]),
         (DType.BFLOAT16, [3.14], ["3.14"]),
         (DType.FLOAT8E4M3FN, [0.5, 448], ["0.5", "448.0"]),
@@ -150,6 +152,10 @@ def test_cycle_has_no_text():
         ("graph g\n  output %x extra", "line 2: cannot read 'extra' here"),
         ("graph g\n  = A() {a = 1, a = 2} #n", "line 2: attribute 'a' is given twice"),
         ("graph g\n  = A() {a = 1} #n\n    a = graph h", "line 3: attribute 'a' is given twice"),
+        ("graph g\n  = A() #n\n    a = graph h\n    a += graph h", "line 4: attribute 'a' is given twice"),
+        ("graph g\n  = A() #n\n    body graph h\n    body graph h", "line 4: a node has one body"),
+        ('graph g\n  = A() {a = b"\\u0100"} #n', r"""line 2: 'b"\\u0100"' holds characters that are no bytes"""),
+        ("graph g\n  constant %x = undefined[0] {}", "line 2: undefined has no elements"),
         ("graph g\n  = A() {a = x} #n", "line 2: 'x' is no value of an attribute"),
         ("graph g\n  input %x : " + "seq(" * 1000, "line 2: the type is nested too deeply"),
         ("graph g\n  § 1", r"line 2: cannot read '\xa7 1'"),

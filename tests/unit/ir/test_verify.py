@@ -320,8 +320,10 @@ def test_cycle_through_a_nested_graph():
 
 
 def test_order_names_a_producer_that_is_missing(graph: Graph):
-    with pytest.raises(VerifyError, match="producer gone does not exist"):
-        _ = value(graph, "y", producer="gone").order
+    lost = node(graph, "add", inputs=("x", "q"))
+    lost = replace(lost, values=lost.values.set("q", Value("q", producer="gone")))
+    with pytest.raises(VerifyError, match="add: uses q, whose producer gone does not exist"):
+        _ = lost.order
 
 
 # -- after changes ------------------------------------------------------------------------------------------
@@ -385,6 +387,10 @@ BAD_EDITS = {
         lambda d: d.update(d.node("add"), inputs=("x", "z")),
         ("add: is part of a cycle: add -> if -> add",),
     ),
+    "cycle by a node that moved": (
+        lambda d: d.put_node(replace(d.node("add"), inputs=("z",), position=1 << 40)),
+        ("is part of a cycle: if -> add -> if",),
+    ),
     "fewer results": (
         lambda d: d.set_outputs(["z"]),
         ("main: has 1 results, but 2 outside names for them",),
@@ -418,6 +424,14 @@ def test_good_edits_pass(graph: Graph):
     verify_changes(after, changes)
     verify(after)
     verify_changes(graph, [])
+
+
+def test_inner_graphs_that_stay_are_not_checked_again(graph: Graph):
+    broken = branch(graph, "graph b\n  input %p : int8[-1]\n  output %x")
+    edited, changes = change(broken, lambda d: d.update(d.node("if"), inputs=("x",)))
+    verify_changes(edited, changes)
+    with pytest.raises(VerifyError):
+        verify(edited)
 
 
 @pytest.mark.parametrize("index", ["users", "by_op", "nested"])

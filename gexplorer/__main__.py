@@ -1,0 +1,5 @@
+"""``python -m gexplorer``: the command line."""
+
+from gexplorer.cli import main
+
+main()

@@ -1,0 +1,323 @@
+import re
+import shlex
+import shutil
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import gexplorer as gx
+from gexplorer.errors import OptionError
+from gexplorer.options import Options
+from gexplorer.render.report import render_html, write_report
+from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, shortened, time_text
+from gexplorer.views.report import command_line, python_line, report_data
+
+needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz's dot is not installed")
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+HOSTILE = (
+    '"><script>alert(1)</script>',
+    "</style></title><img src=x onerror=alert(1)>",
+    "javascript:alert(1)//'",
+    "a&lt;b&amp;c",
+    'back\\slash\\N "quoted"',
+    "line\nbreak",
+    "{node} {0} %s",
+)
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every tag closed in order; collects tags, attributes and text."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.attributes, self.words = [], [], [], []
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        assert tag in ("path", "rect")
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return "".join(self.words)
+
+
+def hostile_model():
+    """Every name that a file can choose is hostile, in the graph, in a foreign domain, and in a file it misses."""
+    a, b, c, d, e, f, g = HOSTILE
+    nodes = [
+        helper.make_node("Identity", [a], [b], name=a),
+        helper.make_node("Neg", [b], [c], name=b),
+        helper.make_node("Mul", [c, g], [d], name=c),
+        helper.make_node(a, [d], [e], name=d, domain=b, **{"attr<b>": f}),
+        helper.make_node("Reshape", [e, "shape"], [f], name=e),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        a,
+        [helper.make_tensor_value_info(a, TensorProto.FLOAT, ["<i>n</i>", 4])],
+        [helper.make_tensor_value_info(f, TensorProto.FLOAT, None)],
+        [
+            onnx.numpy_helper.from_array(np.ones(4, np.float32), g),
+            onnx.numpy_helper.from_array(np.array([-1]), "shape"),
+        ],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(b, 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
+def chain_model():
+    return onnx.parser.parse_model(
+        """<ir_version: 9, opset_import: ["" : 17]>
+        g (float[n,4] x) => (float[n,4] y) <float[4] one = {1, 1, 1, 1}, int64[2] s = {-1, 4}> {
+            a = Identity(x) b = Mul(a, one) c = Reshape(b, s) d = Reshape(c, s) e = Neg(d) f = Neg(d)
+            g1 = Add(e, f) h = Cast <to = 7> (g1) i = Cast <to = 1> (h) y = Relu(i)
+        }"""
+    )
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return gx.compile(chain_model())
+
+
+@pytest.fixture
+def no_dot(monkeypatch):
+    monkeypatch.setenv("GEXPLORER_DOT", "/nowhere/dot")
+
+
+def page_of(compilation):
+    return render_html(report_data(compilation))
+
+
+@pytest.mark.parametrize("dot", [pytest.param(True, marks=needs_dot), False])
+def test_hostile_names_stay_text(dot, monkeypatch):
+    if not dot:
+        monkeypatch.setenv("GEXPLORER_DOT", "/nowhere/dot")
+    page = Page(page_of(gx.compile(hostile_model())))
+    assert "script" not in page.tags
+    assert "img" not in page.tags
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name == "style"]
+    assert not [value for name, value in page.attributes if name in ("href", "src") and value != "data:,"]
+    for name in HOSTILE[:4]:
+        assert name in page.text
+
+
+def test_nothing_is_loaded_and_nothing_runs(chain):
+    page = page_of(chain)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy
+    assert "default-src &#x27;none&#x27;" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert not re.search(r"(?:https?:)?//[a-z]", page.split("</style>")[1])
+    assert "@import" not in page
+    assert "url(" not in page
+    assert "<script" not in page
+
+
+def test_the_policy_allows_this_style_sheet(chain):
+    import base64
+    import hashlib
+
+    page = page_of(chain)
+    css = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert css
+    assert base64.b64encode(hashlib.sha256(css[1].encode()).digest()).decode() in page
+
+
+def test_what_it_must_say(chain):
+    text = Page(page_of(chain)).text
+    for step in chain.steps:
+        if step.rewrites or step.rejects:
+            assert step.name in text
+            assert step.summary in text
+    for words in ("g on Ascend910B3", "Not built yet: memory, schedule, kernels, validation.", "float32[n,4]"):
+        assert words in text
+    for rewrite_step in chain.steps:
+        for code in {record.code for record in (*rewrite_step.rewrites, *rewrite_step.rejects)}:
+            assert code in text
+        for reject in rewrite_step.rejects[:1]:
+            assert rewrite_step.reason(reject) in text
+            assert (rewrite_step.hint(reject) or "") in text
+
+
+@needs_dot
+def test_examples_are_drawn_side_by_side(chain):
+    tags = Page(page_of(chain)).tags
+    examples = tags.count("figure")
+    assert examples >= 4
+    assert tags.count("text") > 4 * examples
+
+
+def test_without_dot_it_is_as_complete(chain, no_dot):
+    html = page_of(chain)
+    page = Page(html)
+    assert "pip install 'gexplorer[dot]'" in page.text
+    assert "text" not in page.tags
+    for step in report_data(chain).steps:
+        for example in step.groups.examples:
+            for picture in (example.region.before, example.region.after):
+                assert all(box.name in page.text for box in picture.boxes)
+    for mark in ("removed", "added", "changed", "kept"):
+        assert f'<li class="{mark}">' in html or mark == "added"
+
+
+def test_the_same_compilation_gives_the_same_bytes(chain):
+    assert page_of(chain) == page_of(chain)
+
+
+def test_two_compilations_differ_in_times_only():
+    import dataclasses
+
+    pages = []
+    for _ in range(2):
+        data = report_data(gx.compile(chain_model()))
+        steps = tuple(dataclasses.replace(step, seconds=1.0) for step in data.steps)
+        stages = tuple(dataclasses.replace(stage, seconds=1.0) for stage in data.stages)
+        pages.append(render_html(dataclasses.replace(data, steps=steps, stages=stages, seconds=1.0)))
+    assert pages[0] == pages[1]
+
+
+def test_a_model_without_weights_says_so():
+    text = Page(page_of(gx.compile("mlp"))).text
+    assert ("Weights not available" in text) == bool(gx.compile("mlp").source.missing)
+
+
+def test_a_model_without_nodes_has_a_report():
+    model = onnx.parser.parse_model('<ir_version: 9, opset_import: ["" : 17]> g (float[2] x) => (float[2] x) { }')
+    assert "nothing was found to improve" in Page(page_of(gx.compile(model))).text
+
+
+def test_fallbacks_are_in_the_headline():
+    text = Page(page_of(gx.compile(hostile_model()))).text
+    assert "Host fallbacks" in text
+    assert "E19010" in text
+
+
+def test_it_stays_small():
+    nodes = []
+    value = "x"
+    for number in range(4300):
+        op = ("Identity", "Neg", "Relu", "Abs", "Exp")[number % 5]
+        nodes.append(helper.make_node(op, [value], [f"v{number}"], name=f"/model/layers.{number}/attention/{op}"))
+        value = f"v{number}"
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+        [helper.make_tensor_value_info(value, TensorProto.FLOAT, [2])],
+    )
+    page = page_of(gx.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)))
+    assert len(page.encode()) < 150_000
+
+
+def test_it_is_written_whole(chain, tmp_path):
+    path = write_report(chain, tmp_path / "r.html")
+    assert path == tmp_path / "r.html"
+    assert path.read_text(encoding="utf-8") == page_of(chain)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+    with pytest.raises(OptionError):
+        write_report(chain, tmp_path / "missing" / "r.html")
+
+
+class TestRepeating:
+    OPTIONS = Options(
+        soc="Ascend310P3",
+        shapes={"x; rm -rf ~": (1, "n", 3)},
+        fusion={"identity_elimination": False, "format_assignment": True},
+        fold_read_bytes=5,
+        seeds=(1, 2),
+    )
+
+    def test_the_command_is_quoted_and_complete(self):
+        words = shlex.split(command_line("my model'.onnx", self.OPTIONS))
+        assert words[:3] == ["gexplorer", "report", "my model'.onnx"]
+        assert words[3:] == [
+            *["--soc", "Ascend310P3", "--shape", "x; rm -rf ~:1,n,3"],
+            *["--off", "identity_elimination", "--on", "format_assignment"],
+            *["--set", "fold_read_bytes=5", "--set", "seeds=1,2"],
+        ]
+
+    def test_the_command_line_takes_it(self):
+        from gexplorer.cli import report
+
+        words = shlex.split(command_line("-m.onnx", self.OPTIONS))[2:]
+        parsed = report.make_context("report", words).params
+        assert parsed["model"] == "-m.onnx"
+        assert parsed["shapes"] == ("x; rm -rf ~:1,n,3",)
+        assert parsed["off"] == ("identity_elimination",)
+
+    def test_the_python_gives_the_same_options(self):
+        import ast
+
+        call = ast.parse(python_line('a"b\n.onnx', self.OPTIONS)).body[1].value
+        given = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+        assert Options().with_changes(given) == self.OPTIONS
+        assert ast.literal_eval(call.args[0]) == 'a"b\n.onnx'
+
+
+class TestUnits:
+    def test_numbers(self):
+        assert count_text(1336) == "1,336"
+        assert plural_text(1, "pass", "passes") == "1 pass"
+        assert plural_text(2, "pass", "passes") == "2 passes"
+        assert [bytes_text(n) for n in (0, 1023, 1024, 100_000_000)] == ["0 B", "1023 B", "1.00 KiB", "95.4 MiB"]
+        assert [time_text(s) for s in (0, 2e-9, 1.5e-5, 0.0417, 3.1)] == [
+            *["0 s", "2.00 ns", "15.0 µs", "41.7 ms", "3.10 s"]
+        ]
+
+    def test_changes(self):
+        assert [change_text(*pair) for pair in ((1336, 636), (1, 3), (5, 5), (0, 3), (100_000, 99_999))] == [
+            *["−52.4 %", "+200 %", "unchanged", "", "−<0.1 %"]
+        ]
+
+    def test_short_text_is_left_alone(self):
+        assert shortened("abc", 3) == "abc"
+        assert shortened("abcdefghij", 7) == "ab…ghij"
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_colour_can_be_read_on_every_ground(scheme):
+    css = Path(str(files("gexplorer.render").joinpath("report.css"))).read_text(encoding="utf-8")
+    blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", blocks[scheme == "dark"]))
+    grounds = ("page", "card", "sunk")
+    pairs = [(ink, ground) for ink in ("ink", "soft", "accent", "kept", "changed") for ground in grounds]
+    pairs += [(ink, ground) for ink in ("ink", "soft") for ground in colours if ground.endswith("-wash")]
+    pairs += [(mark, f"{mark}-wash") for mark in ("removed", "added", "changed")]
+    pairs += [(ink, ground) for ink in ("removed", "added", "warn") for ground in ("page", "card")]
+    low = {}
+    for ink, ground in pairs:
+        dark, light = sorted((luminance(colours[ink]), luminance(colours[ground])))
+        contrast = (light + 0.05) / (dark + 0.05)
+        if contrast < 4.5:
+            low[ink, ground] = round(contrast, 2)
+    assert not low
