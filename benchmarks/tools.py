@@ -32,12 +32,16 @@ def _gexplorer() -> Optimise:
 
 
 def _onnxruntime() -> Optimise:
-    """Making a session with everything on; on one thread, so that waiting threads do not count as work."""
+    """Making a session with everything on; on one thread, so that waiting threads do not count as work.
+
+    Weights are not packed for its kernels: that is work for running, not for optimising, and needs all bytes.
+    """
     import onnxruntime
 
     def optimise(path: Path) -> object:
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        options.add_session_config_entry("session.disable_prepacking", "1")
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
         saved = None
@@ -87,7 +91,7 @@ TOOLS = {
     "onnxruntime": Tool("onnxruntime", _onnxruntime, needs_data=True),
     "onnxsim": Tool("onnxsim", _onnxsim, needs_data=True),
     "onnxslim": Tool("onnxslim", _onnxslim, needs_data=True),
-    "onnxscript": Tool("onnxscript", _onnxscript),
+    "onnxscript": Tool("onnxscript", _onnxscript, needs_data=True),
     "onnxoptimizer": Tool("onnxoptimizer", _onnxoptimizer),
 }
 

@@ -14,8 +14,8 @@ from benchmarks.tools import TOOLS, count
 
 def cpu_seconds() -> float:
     """User and system time of this process so far, all threads and finished children counted."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def main(tool: str, model: str, tiny: str, seconds: str, memory: str) -> None:

@@ -63,9 +63,7 @@ def compile_options(command: Command) -> Command:
         (
             click.argument("model"),
             click.option("--soc", default=None, metavar="NAME", help="The chip, such as Ascend910B3."),
-            click.option(
-                "--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224", help="Shape of an input."
-            ),
+            click.option("--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224", help="Shape of an input."),
             click.option("--off", multiple=True, metavar="RULE", help="Switch a pass or rule off."),
             click.option("--on", multiple=True, metavar="RULE", help="Switch a pass or rule on."),
             click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
@@ -132,13 +130,9 @@ def compile(json_to: str | None, **common: Any) -> None:
 @cli.command()
 @compile_options
 @click.option("--step", metavar="N|NAME", help="Show one step: what it rewrote and what nearly.")
-@click.option(
-    "--onnx", "onnx_to", type=click.Path(path_type=Path), help="Write the graph after the step as ONNX."
-)
+@click.option("--onnx", "onnx_to", type=click.Path(path_type=Path), help="Write the graph after the step as ONNX.")
 @click.option("--text", "as_text", is_flag=True, help="Print the graph after the step in text form.")
-@click.option(
-    "--json", "json_to", metavar="FILE|-", help="Write the step's rewrites and near misses as JSON."
-)
+@click.option("--json", "json_to", metavar="FILE|-", help="Write the step's rewrites and near misses as JSON.")
 def steps(step: str | None, onnx_to: Path | None, as_text: bool, json_to: str | None, **common: Any) -> None:
     """List the steps of a compilation, show one, or write its graph as a runnable ONNX model."""
     _require_writable(onnx_to, json_to)
@@ -200,9 +194,7 @@ def zoo(json_to: str | None) -> None:
 
 @cli.command()
 @compile_options
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out."
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out.")
 def report(output: Path | None, **common: Any) -> None:
     """Write one self-contained HTML page about the compilation."""
     _require_writable(output)
@@ -233,7 +225,7 @@ def _step(compiled: Compilation, wanted: str | None) -> Any:
 def _write_json(data: object, target: str) -> None:
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     if target == "-":
-        click.get_binary_stream("stdout").write(text.encode())  # JSON is UTF-8 whatever the terminal is
+        sys.stdout.buffer.write(text.encode())  # JSON is UTF-8 whatever the terminal is
     else:
         from gexplorer.output import write_file
 

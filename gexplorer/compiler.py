@@ -83,10 +83,8 @@ def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) ->
         PassError: a pass failed; ``error.steps`` holds the steps up to there.
     """
     chosen = Options().with_changes(options)
-    start = perf_counter()
     with paused_gc():
-        source = load(model)
-        return compile_source(source, chosen, tell=tell, read_seconds=perf_counter() - start)
+        return compile_source(load(model), chosen, tell=tell)
 
 
 def load(model: ModelLike) -> SourceModel:
@@ -104,14 +102,12 @@ def load(model: ModelLike) -> SourceModel:
     return read(model)
 
 
-def compile_source(
-    source: SourceModel, options: Options, *, tell: Tell | None = None, read_seconds: float = 0.0
-) -> Compilation:
+def compile_source(source: SourceModel, options: Options, *, tell: Tell | None = None) -> Compilation:
     """Compiles a model that has been read."""
     tell = tell or (lambda progress: None)
     with paused_gc():
         passes = chosen_passes(options.fusion)
-        steps, contents = _parse(source, options, read_seconds)
+        steps, contents = _parse(source, options)
         limits = Limits(options.fold_read_bytes, options.fold_growth_bytes)
         steps += run_passes(
             steps[-1].after,
@@ -130,9 +126,7 @@ def compile_source(
     return done
 
 
-def _parse(
-    source: SourceModel, options: Options, read_seconds: float
-) -> tuple[list[Step], Mapping[str, tuple[Dim, ...]]]:
+def _parse(source: SourceModel, options: Options) -> tuple[list[Step], Mapping[str, tuple[Dim, ...]]]:
     start = perf_counter()
     verify(source.graph)
     reading = Step(
@@ -142,7 +136,7 @@ def _parse(
         ge_name="PreRunBegin",
         before=source.graph,
         after=source.graph,
-        seconds=read_seconds + perf_counter() - start,
+        seconds=source.seconds + perf_counter() - start,
         summary="Reads the file into a graph; Constant nodes become constants, local functions are inlined.",
     )
     start = perf_counter()

@@ -47,9 +47,7 @@ class PassError(GexplorerError):
         steps: the steps (``trace.records.Step``) of the compilation up to there.
     """
 
-    def __init__(
-        self, pass_name: str, earlier_passes: tuple[str, ...], why: str, steps: Sequence[object] = ()
-    ) -> None:
+    def __init__(self, pass_name: str, earlier_passes: tuple[str, ...], why: str, steps: Sequence[object] = ()) -> None:
         before = ", ".join(earlier_passes) or "none"
         super().__init__(f"pass {pass_name} failed: {why} (passes before it: {before})")
         self.pass_name = pass_name

@@ -63,9 +63,7 @@ class Options:
             if name not in known:
                 raise OptionError(f"no option {name!r}; there are: {', '.join(sorted(known))}")
             old = getattr(self, name)
-            merged[name] = (
-                {**old, **value} if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-            )
+            merged[name] = {**old, **value} if isinstance(old, Mapping) and isinstance(value, Mapping) else value
         return replace(self, **merged)
 
     def as_dict(self) -> dict[str, object]:

@@ -40,9 +40,7 @@ class WeightFolder:
             offset = int(entries.get("offset") or 0)
             length = int(entries["length"]) if entries.get("length") else needed
         except ValueError:
-            raise ModelError(
-                f"constant {tensor.name!r}: offset or length of its data is not a number"
-            ) from None
+            raise ModelError(f"constant {tensor.name!r}: offset or length of its data is not a number") from None
         if dtype == DType.STRING:
             raise ModelError(f"constant {tensor.name!r}: strings cannot be external data")
         if location not in self._sizes:
@@ -51,9 +49,7 @@ class WeightFolder:
         if offset < 0 or length < 0:
             raise ModelError(f"constant {tensor.name!r}: negative offset or length in {location}")
         if length != needed:
-            raise ModelError(
-                f"constant {tensor.name!r}: {length} bytes in {location}, but its shape takes {needed}"
-            )
+            raise ModelError(f"constant {tensor.name!r}: {length} bytes in {location}, but its shape takes {needed}")
         if size is not None and offset + length > size:
             raise ModelError(
                 f"constant {tensor.name!r}: bytes {offset} to {offset + length} are past the end of {location}"
@@ -65,13 +61,7 @@ class WeightFolder:
     def _size(self, location: str, tensor: str) -> int | None:
         """Size of a data file in bytes, None where it does not exist."""
         parts = Path(location).parts
-        if (
-            not location
-            or "\0" in location
-            or Path(location).is_absolute()
-            or ".." in parts
-            or "\\" in location
-        ):
+        if not location or "\0" in location or Path(location).is_absolute() or ".." in parts or "\\" in location:
             raise ModelError(f"constant {tensor!r}: external data {location!r} leaves the model's folder")
         if self._folder is None:
             return None
@@ -79,9 +69,7 @@ class WeightFolder:
         try:
             inside = path.resolve().is_relative_to(self._folder.resolve())
             if not inside:
-                raise ModelError(
-                    f"constant {tensor!r}: external data {location!r} is a link out of the model's folder"
-                )
+                raise ModelError(f"constant {tensor!r}: external data {location!r} is a link out of the model's folder")
             if not path.exists():
                 return None
             if not path.is_file():

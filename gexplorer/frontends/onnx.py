@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from immutables import Map
@@ -67,6 +68,7 @@ class SourceModel:
         nodes: nodes that the file has (Constant nodes included; nested graphs not).
         weight_bytes: bytes of all constants, nested graphs included.
         missing: data files that are named but do not exist.
+        seconds: wall-clock time that reading took.
     """
 
     name: str
@@ -75,6 +77,7 @@ class SourceModel:
     nodes: int
     weight_bytes: int
     missing: tuple[str, ...]
+    seconds: float
 
 
 def read(source: str | Path | onnx.ModelProto | onnx_ir.Model) -> SourceModel:
@@ -85,17 +88,17 @@ def read(source: str | Path | onnx.ModelProto | onnx_ir.Model) -> SourceModel:
     """
     import onnx
 
+    start = perf_counter()
     if isinstance(source, str | Path):
         path = Path(source)
         proto, sha256 = _load(path)
-        return _convert(proto, path.name.encode(errors="replace").decode(), sha256, path.parent)
-    folder: Path | None = None
+        return _convert(proto, path.name.encode(errors="replace").decode(), sha256, path.parent, start)
     if not isinstance(source, onnx.ModelProto):
         import onnx_ir
 
         source = onnx_ir.to_proto(source)
     data = source.SerializeToString(deterministic=True)
-    return _convert(source, source.graph.name or "model", hashlib.sha256(data).hexdigest(), folder)
+    return _convert(source, source.graph.name or "model", hashlib.sha256(data).hexdigest(), None, start)
 
 
 def _load(path: Path) -> tuple[onnx.ModelProto, str]:
@@ -132,7 +135,7 @@ def _load(path: Path) -> tuple[onnx.ModelProto, str]:
     return proto, hashlib.sha256(data).hexdigest()
 
 
-def _convert(proto: onnx.ModelProto, name: str, sha256: str, folder: Path | None) -> SourceModel:
+def _convert(proto: onnx.ModelProto, name: str, sha256: str, folder: Path | None, start: float) -> SourceModel:
     if not proto.HasField("graph"):
         raise ModelError(f"{name}: the file holds no graph; it is not an ONNX model")
     opsets = _opsets(proto, name)
@@ -144,7 +147,9 @@ def _convert(proto: onnx.ModelProto, name: str, sha256: str, folder: Path | None
     graph = reader.read_graph(proto.graph, {}, root=True)
     _require_opsets(graph, opsets, name)
     check_signatures(graph)
-    return SourceModel(name, sha256, graph, len(proto.graph.node), reader.weight_bytes, reader.folder.missing)
+    return SourceModel(
+        name, sha256, graph, len(proto.graph.node), reader.weight_bytes, reader.folder.missing, perf_counter() - start
+    )
 
 
 def _opsets(proto: onnx.ModelProto, name: str) -> dict[str, int]:
@@ -233,9 +238,7 @@ class _Reader:
             for original, output in zip(message.output, outputs, strict=True):
                 if output:
                     hint = declared.get(original)
-                    values.append(
-                        Value(output, None, node.name, None, read_type(hint) if hint is not None else None)
-                    )
+                    values.append(Value(output, None, node.name, None, read_type(hint) if hint is not None else None))
         results = self._results(proto, scope)
         output_names = tuple(info.name for info in proto.output)
         if not root:
@@ -301,17 +304,13 @@ class _Reader:
         for sparse in proto.sparse_initializer:
             yield sparse.values.name, _sparse(sparse)
 
-    def _declare_outputs(
-        self, proto: onnx.GraphProto, local: dict[str, str], root: bool
-    ) -> list[tuple[str, ...]]:
+    def _declare_outputs(self, proto: onnx.GraphProto, local: dict[str, str], root: bool) -> list[tuple[str, ...]]:
         produced: list[tuple[str, ...]] = []
         for node in proto.node:
             names: list[str] = []
             for output in node.output:
                 if output and output in local:
-                    raise ModelError(
-                        f"node {node.name or node.op_type}: its output {output} is defined twice"
-                    )
+                    raise ModelError(f"node {node.name or node.op_type}: its output {output} is defined twice")
                 names.append(self._define(output, local, root) if output else "")
             produced.append(tuple(names))
         return produced
@@ -326,17 +325,13 @@ class _Reader:
     ) -> Node:
         name = message.name or f"{message.op_type}_{index}"
         if name in taken:
-            name = next(
-                f"{name}_{k}" for k in range(index, index + len(taken) + 2) if f"{name}_{k}" not in taken
-            )
+            name = next(f"{name}_{k}" for k in range(index, index + len(taken) + 2) if f"{name}_{k}" not in taken)
         taken.add(name)
         inputs = message.input
         try:
             names = tuple([scope[i] if i else "" for i in inputs])
         except KeyError as error:
-            raise ModelError(
-                f"node {name} ({message.op_type}): its input {error.args[0]} is not defined"
-            ) from None
+            raise ModelError(f"node {name} ({message.op_type}): its input {error.args[0]} is not defined") from None
         return Node(
             name=name,
             op=message.op_type,
@@ -391,11 +386,7 @@ class _Reader:
 
     def _lifted_constant(self, message: onnx.NodeProto) -> Constant | None:
         """The data of a Constant node (sparse ones stay nodes)."""
-        if (
-            message.op_type != "Constant"
-            or message.domain not in ("", "ai.onnx")
-            or len(message.attribute) != 1
-        ):
+        if message.op_type != "Constant" or message.domain not in ("", "ai.onnx") or len(message.attribute) != 1:
             return None
         if len(message.output) != 1 or not message.output[0]:
             return None

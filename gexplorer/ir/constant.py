@@ -203,9 +203,7 @@ class FileSource:
         try:
             raw = np.memmap(self.path, np.uint8, "r", self.offset, (self.nbytes,))
         except (OSError, ValueError) as error:
-            raise ModelError(
-                f"{self.location}: cannot read {self.nbytes} bytes at {self.offset}: {error}"
-            ) from None
+            raise ModelError(f"{self.location}: cannot read {self.nbytes} bytes at {self.offset}: {error}") from None
         if self.dtype.bits >= 8:
             return raw.view(self.dtype.numpy()).reshape(self.shape)
         import onnx

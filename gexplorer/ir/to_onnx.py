@@ -16,6 +16,7 @@ from gexplorer.ir.types import OpaqueType, OptionalType, SequenceType, TensorTyp
 from gexplorer.output import whole_file
 
 if TYPE_CHECKING:
+    import numpy as np
     import onnx
 
 # Domain of the functions that stand for fused nodes.
@@ -39,9 +40,7 @@ def to_onnx(graph: Graph, *, value_info: bool = True) -> onnx.ModelProto:
     """
     total = sum(c.nbytes for c in _constants_deep(graph) if c.available)
     if total > EMBED_LIMIT_BYTES:
-        raise ModelError(
-            f"{total} bytes of weights do not fit into one message; save the model to a file instead"
-        )
+        raise ModelError(f"{total} bytes of weights do not fit into one message; save the model to a file instead")
     return _Writer(graph, None, value_info).model
 
 
@@ -68,15 +67,15 @@ class _DataFile:
         self._end = 0
         self.name = name
 
-    def append(self, data: bytes) -> int:
-        """Writes bytes at an aligned offset; returns the offset."""
+    def append(self, data: np.ndarray) -> int:
+        """Writes bytes (uint8, one dimension, perhaps mapped from a file) at an aligned offset; returns the offset."""
         offset = -(-self._end // self.ALIGNMENT) * self.ALIGNMENT
         step = 1 << 20
         for start in range(0, len(data), step):
             chunk = data[start : start + step]
-            if chunk.count(0) < len(chunk):
+            if chunk.any():
                 self._file.seek(offset + start)
-                self._file.write(chunk)
+                self._file.write(chunk.tobytes())
         self._end = offset + len(data)
         self._file.truncate(self._end)
         return offset
@@ -183,9 +182,7 @@ class _Writer:
             self.model.functions.append(proto)
         return self._functions[key]
 
-    def _attribute(
-        self, proto: onnx.AttributeProto, name: str, value: object, scope: Mapping[str, str]
-    ) -> None:
+    def _attribute(self, proto: onnx.AttributeProto, name: str, value: object, scope: Mapping[str, str]) -> None:
         kinds = self._onnx.AttributeProto
         proto.name = name
         match value:
@@ -224,9 +221,10 @@ class _Writer:
         source = data.source
         if isinstance(source, ProtoSource):
             proto.CopyFrom(source.proto)
+        if name:
             proto.name = name
+        if isinstance(source, ProtoSource):
             return
-        proto.name = name
         proto.data_type = int(data.dtype)
         proto.dims.extend(data.shape)
         if isinstance(source, FileSource) and not source.available:
@@ -236,7 +234,7 @@ class _Writer:
         elif self._data is not None and data.nbytes >= self._data.ALIGNMENT:
             _refer(proto, self._data.name, self._data.append(_packed(data)), data.nbytes)
         else:
-            proto.raw_data = _packed(data)
+            proto.raw_data = _packed(data).tobytes()
 
     def _info(self, proto: onnx.ValueInfoProto, name: str, type_: Type | None) -> None:
         proto.name = name
@@ -272,7 +270,7 @@ def _result_names(graph: Graph) -> tuple[dict[str, str], list[tuple[str, str]]]:
     names: dict[str, str] = {}
     copies: list[tuple[str, str]] = []
     for value, output in pairs:
-        if value == output and value in named:
+        if value == output and (value in named or value in graph.inputs):
             continue
         occupant = graph.values.get(output)
         free = value not in named and value not in names
@@ -313,14 +311,14 @@ def _refer(proto: onnx.TensorProto, location: str, offset: int, length: int) -> 
         proto.external_data.add(key=key, value=value)
 
 
-def _packed(data: Constant) -> bytes:
-    if isinstance(data.source, FileSource) and data.source.nbytes:
-        import numpy as np
-
-        return np.memmap(data.source.path, np.uint8, "r", data.source.offset, (data.source.nbytes,)).tobytes()
+def _packed(data: Constant) -> np.ndarray:
+    """The bytes of a constant as ONNX stores them; those of a file are mapped, not read."""
+    import numpy as np
     import onnx.numpy_helper
 
-    return onnx.numpy_helper.from_array(data.array()).raw_data
+    if isinstance(data.source, FileSource) and data.source.nbytes:
+        return np.memmap(data.source.path, np.uint8, "r", data.source.offset, (data.source.nbytes,))
+    return np.frombuffer(onnx.numpy_helper.from_array(data.array()).raw_data, np.uint8)
 
 
 def _encoded(item: str | bytes) -> bytes:

@@ -123,9 +123,7 @@ def in_formats(
         values.append(Value(f"x{index}", type_, producer=f"unpack{index}"))
         actual.append(f"x{index}")
     computed = "y" if formats[-1] != "ND" else "out"
-    nodes.append(
-        replace(node, name="compute", inputs=tuple(actual), outputs=(computed,), position=len(nodes))
-    )
+    nodes.append(replace(node, name="compute", inputs=tuple(actual), outputs=(computed,), position=len(nodes)))
     values.append(Value(computed, output, producer="compute"))
     if formats[-1] != "ND":
         body = trans_data_body(output, formats[-1], opsets, back=False)

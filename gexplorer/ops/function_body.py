@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from onnx.defs import OpSchema
 
 
-def read_function(
-    proto: onnx.FunctionProto, call: Node, inputs: Sequence[Type | None], schema: OpSchema
-) -> Graph:
+def read_function(proto: onnx.FunctionProto, call: Node, inputs: Sequence[Type | None], schema: OpSchema) -> Graph:
     """The function's body with the attributes of one call filled in.
 
     Args:
@@ -83,9 +81,7 @@ class _Reader:
             opsets={},
         )
 
-    def _nodes(
-        self, protos: Iterable[onnx.NodeProto], scope: dict[str, str]
-    ) -> tuple[list[Node], list[Value]]:
+    def _nodes(self, protos: Iterable[onnx.NodeProto], scope: dict[str, str]) -> tuple[list[Node], list[Value]]:
         nodes: list[Node] = []
         values: list[Value] = []
         for proto in protos:

@@ -43,9 +43,7 @@ REASONS: Mapping[str, str] = {
 # Arithmetic that the vector and cube units do not have; CANN serves it from its AI CPU kernels (W11001).
 _WIDE = frozenset((DType.FLOAT64, DType.COMPLEX64, DType.COMPLEX128))
 # Elements that change what becomes of an operator: those, strings, and types that GE has no name for.
-_SPECIAL = (_WIDE | {dtype for dtype in DType if dtype.ge_name is None or dtype is DType.STRING}) - {
-    DType.UNDEFINED
-}
+_SPECIAL = (_WIDE | {dtype for dtype in DType if dtype.ge_name is None or dtype is DType.STRING}) - {DType.UNDEFINED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +155,7 @@ def _for_elements(lowering: Lowering, dtype: DType) -> Lowering:
     if dtype.ge_name is None or (dtype is DType.STRING and kernel and lowering.family != "text"):
         return _fallback("element_type", lowering.family, REASONS["element_type"].format(dtype=dtype.label))
     if dtype in _WIDE and lowering.unit in (Unit.CUBE, Unit.VECTOR):
-        return Lowering(
-            Outcome.MAPPED, lowering.cann, Engine.AICPU, Unit.AICPU, lowering.family, lowering.certain
-        )
+        return Lowering(Outcome.MAPPED, lowering.cann, Engine.AICPU, Unit.AICPU, lowering.family, lowering.certain)
     return lowering
 
 
@@ -178,9 +174,7 @@ def _entry(family: Family, row: Row) -> Entry:
         reason = REASONS[family.code].format(op=row.op, domain=family.domain)
         return Entry(row, family, _fallback(family.code, family.name, reason))
     cann = (row.cann or row.op) if family.outcome is Outcome.MAPPED else ""
-    return Entry(
-        row, family, Lowering(family.outcome, cann, family.engine, family.unit, family.name, row.certain)
-    )
+    return Entry(row, family, Lowering(family.outcome, cann, family.engine, family.unit, family.name, row.certain))
 
 
 def _build() -> dict[tuple[str, str], Entry]:

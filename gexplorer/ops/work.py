@@ -131,10 +131,7 @@ def _fused_bytes(node: Node, body: Graph, inputs: Types, outputs: Types) -> Dim:
                 reads.setdefault(origin, []).append(_read(inner, index, *types))
             elif _traffic(inner) != "view":
                 whole.add(origin)
-    border = {
-        formal: (actual, type_)
-        for formal, actual, type_ in zip(body.inputs, node.inputs, inputs, strict=False)
-    }
+    border = {formal: (actual, type_) for formal, actual, type_ in zip(body.inputs, node.inputs, inputs, strict=False)}
     parts: list[Dim] = []
     seen: set[str] = set()
     for origin in dict.fromkeys((*reads, *whole)):

@@ -27,9 +27,7 @@ class CommonSubexpressionElimination(Pass):
     messages = Map(
         same=Message("{node} ({op}) computes what {kept} computes"),
         random=Message("{node} ({op}) draws random numbers, so it is not the same as {blocker}"),
-        unknown=Message(
-            "nobody knows whether {node} ({op}) gives the same twice, so {blocker} stays beside it"
-        ),
+        unknown=Message("nobody knows whether {node} ({op}) gives the same twice, so {blocker} stays beside it"),
     )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:

@@ -70,16 +70,12 @@ class ConstantFolding(Pass):
             if current is None or not any(draft.use_count(output) for output in current.outputs if output):
                 continue
             inputs = [draft.constant_of(name) if name else None for name in current.inputs]
-            if not all(
-                data is not None or not name for data, name in zip(inputs, current.inputs, strict=True)
-            ):
+            if not all(data is not None or not name for data, name in zip(inputs, current.inputs, strict=True)):
                 continue
             if self._may_fold(current, inputs, draft, log, context.limits):
                 self._fold(current, inputs, draft, log, known)
 
-    def _may_fold(
-        self, node: Node, inputs: list[Constant | None], draft: Draft, log: Log, limits: Limits
-    ) -> bool:
+    def _may_fold(self, node: Node, inputs: list[Constant | None], draft: Draft, log: Log, limits: Limits) -> bool:
         read_bytes = 0
         for name, data in zip(node.inputs, inputs, strict=True):
             if data is not None and not data.available:
@@ -125,9 +121,7 @@ class ConstantFolding(Pass):
         for output, result in zip(outputs, results, strict=True):
             type_ = _tensor(draft, output)
             if type_ is None or type_.dtype == DType.STRING or type_.shape != result.shape:
-                log.reject(
-                    node, "not_evaluated", op=node.op, why="the result has another shape than inferred"
-                )
+                log.reject(node, "not_evaluated", op=node.op, why="the result has another shape than inferred")
                 return
             if result.dtype != type_.dtype.numpy():
                 log.reject(node, "not_evaluated", op=node.op, why=f"the result is {result.dtype}")

@@ -42,12 +42,8 @@ class FormatAssignment(Pass):
         follows=Message("{node} ({op}) works on {format} like what feeds it"),
         cancelled=Message("{node} packs again what {inner} unpacked"),
         same=Message("{node} packs what {kept} packs too"),
-        dynamic=Message(
-            "{node} ({op}): the shape of {blocker} is not known before run time", "bind it with --shape"
-        ),
-        grouped=Message(
-            "{node} is a convolution in {group} groups, which has a format of its own (FRACTAL_Z_G)"
-        ),
+        dynamic=Message("{node} ({op}): the shape of {blocker} is not known before run time", "bind it with --shape"),
+        grouped=Message("{node} is a convolution in {group} groups, which has a format of its own (FRACTAL_Z_G)"),
         element_type=Message("{node} ({op}) works on {dtype}, for which no format is modelled"),
     )
 
@@ -73,9 +69,7 @@ class FormatAssignment(Pass):
             log.reject(node, "grouped", group=group)
             return
         wanted = (*formats[: len(node.inputs)], formats[-1])
-        for name, type_, format_ in zip(
-            (*node.inputs, node.outputs[0]), (*types, output), wanted, strict=True
-        ):
+        for name, type_, format_ in zip((*node.inputs, node.outputs[0]), (*types, output), wanted, strict=True):
             if not name or format_ == "ND":
                 continue
             if type_ is not None and type_.dtype not in _TYPES:

@@ -105,9 +105,7 @@ def _run_one(work: Pass, graph: Graph, context: Context) -> tuple[Graph, list[Re
     return after, rewrites, rejects
 
 
-def _run_on(
-    work: Pass, draft: Draft, context: Context, path: tuple[Place, ...]
-) -> tuple[list[Rewrite], list[Reject]]:
+def _run_on(work: Pass, draft: Draft, context: Context, path: tuple[Place, ...]) -> tuple[list[Rewrite], list[Reject]]:
     rewrites: list[Rewrite] = []
     rejects: list[Reject] = []
     for node in draft.nested_nodes():
@@ -146,10 +144,5 @@ def _discovered() -> tuple[type[Pass], ...]:
 
 def _passes_in(module: str, items: Iterable[object]) -> Iterable[type[Pass]]:
     for item in items:
-        if (
-            isinstance(item, type)
-            and issubclass(item, Pass)
-            and item is not Pass
-            and item.__module__ == module
-        ):
+        if isinstance(item, type) and issubclass(item, Pass) and item is not Pass and item.__module__ == module:
             yield item

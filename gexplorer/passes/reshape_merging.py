@@ -30,9 +30,7 @@ class ReshapeMerging(Pass):
         inverse=Message("{node} gives back the shape that {inner} changed"),
         merged=Message("{inner} and {node} are one reshape to {shape}"),
         inner_used=Message("{blocker} is also used elsewhere, so merging it into {node} would save nothing"),
-        dynamic=Message(
-            "the shape that {node} gives is not known before run time", "bind the dimensions with --shape"
-        ),
+        dynamic=Message("the shape that {node} gives is not known before run time", "bind the dimensions with --shape"),
     )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:

@@ -49,9 +49,7 @@ class ShapeFolding(Pass):
             if not isinstance(type_, TensorType) or type_.elements != len(content):
                 continue
             if not all(isinstance(item, int) for item in content):
-                symbols = sorted(
-                    {str(item) for item in content if item is not None and not isinstance(item, int)}
-                )
+                symbols = sorted({str(item) for item in content if item is not None and not isinstance(item, int)})
                 if symbols and draft.use_count(name):
                     log.reject(node, "symbolic", op=node.op, symbols=", ".join(symbols))
                 continue

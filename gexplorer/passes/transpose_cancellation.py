@@ -48,9 +48,7 @@ class TransposeCancellation(Pass):
                         draft.remove(draft.node(inner.name))
             elif alone:
                 with log.rewrite(node, "merged", inner=inner.name, perm=perm):
-                    draft.update(
-                        current, inputs=inner.inputs, attributes=current.attributes.set("perm", Ints(perm))
-                    )
+                    draft.update(current, inputs=inner.inputs, attributes=current.attributes.set("perm", Ints(perm)))
                     draft.remove(inner)
             else:
                 log.reject(node, "inner_used", blocker=inner.name)

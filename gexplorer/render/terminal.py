@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
+from rich import markup
 from rich.table import Table
 
 from gexplorer.render.units import count_text, time_text
@@ -27,17 +27,13 @@ def print_compilation(compiled: Compilation) -> None:
     console = _console()
     source = compiled.source
     graph = compiled.graph
-    opsets = ", ".join(
-        f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(source.graph.opsets.items())
-    )
+    opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(source.graph.opsets.items()))
     console.print(f"[bold]{escape(source.name)}[/bold] for {escape(compiled.options.soc)}")
     console.print(f"{count_text(source.nodes)} ONNX nodes, opset {escape(opsets)}")
     for name in graph.inputs:
         console.print(f"  input  {escape(name)}: {escape(str(graph.values[name].type))}")
     for value, name in zip(graph.outputs, graph.output_names, strict=True):
-        console.print(
-            f"  output {escape(name)}: {escape(str(getattr(graph.values.get(value), 'type', None)))}"
-        )
+        console.print(f"  output {escape(name)}: {escape(str(getattr(graph.values.get(value), 'type', None)))}")
     if source.missing:
         files = escape(", ".join(source.missing))
         console.print(f"[yellow]weights not available:[/yellow] {files}; what needs their bytes is skipped")
@@ -179,6 +175,13 @@ def _print_grouped(console: Console, step: Step, records: Sequence[Rewrite] | Se
         hint = step.hint(first) if isinstance(first, Reject) else None
         if hint:
             console.print(f"    [green]cure:[/green] {escape(hint)}")
+
+
+def escape(text: str) -> str:
+    """Text from a model, with what would command rich or the terminal spelled out."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return markup.escape(text)
 
 
 def _console() -> Console:

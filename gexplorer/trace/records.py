@@ -66,9 +66,7 @@ class Rewrite:
     @property
     def changed(self) -> tuple[tuple[Node, Node], ...]:
         """Nodes whose inputs or attributes are different: before and after."""
-        return tuple(
-            (old, new) for old, new in changed_nodes(self.changes) if old is not None and new is not None
-        )
+        return tuple((old, new) for old, new in changed_nodes(self.changes) if old is not None and new is not None)
 
 
 @dataclass(frozen=True, slots=True)

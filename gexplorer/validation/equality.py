@@ -131,9 +131,7 @@ def difference(expected: object, actual: object) -> tuple[float, float, str]:
     )
 
 
-def _first_runs(
-    graph: Graph, feeds: Sequence[Mapping[str, np.ndarray]]
-) -> tuple[Evaluator, list[list[object]]]:
+def _first_runs(graph: Graph, feeds: Sequence[Mapping[str, np.ndarray]]) -> tuple[Evaluator, list[list[object]]]:
     """The results of the model as read, in the first evaluator that takes it; it must give the same twice."""
     failures: list[str] = []
     evaluators: tuple[Evaluator, ...] = ("onnxruntime", "reference")

@@ -115,10 +115,7 @@ def _model(source: SourceModel, steps: Steps) -> dict[str, object]:
     for name in typed.inputs:
         type_ = typed.values[name].type
         tensor = type_ if isinstance(type_, TensorType) else None
-        shape = [
-            d if isinstance(d, int) else None if d is None else str(d)
-            for d in (tensor and tensor.shape) or ()
-        ]
+        shape = [d if isinstance(d, int) else None if d is None else str(d) for d in (tensor and tensor.shape) or ()]
         inputs.append({"name": name, "dtype": tensor.dtype.label if tensor else str(type_), "shape": shape})
     return {
         "name": source.name,

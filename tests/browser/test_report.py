@@ -43,6 +43,7 @@ def browser():
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     model = onnx.parser.parse_model(MODEL)
+    model.graph.name = LONG
     for node in model.graph.node:
         node.name = f"{LONG}<script>window.hacked=1</script>{node.output[0]}"
     return gx.compile(model).report(tmp_path_factory.mktemp("report") / "r.html")

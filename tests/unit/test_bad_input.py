@@ -90,7 +90,7 @@ MODELS = {
     "absent input": (model('y = Add("", x)'), "input 0 is missing"),
     "attribute of another kind": (model("y = Softmax <axis = 1.5> (x)"), "axis must be an integer"),
     "missing attribute": (model("y = Cast(x)"), "attribute to is missing"),
-    "unknown element type": (model("y = Cast <to = 99> (x)"), "99"),
+    "unknown element type": (with_constant(data_type=99), "unknown element type 99"),
     "operator of a later opset": (model("y = Gelu(x)", opset=13), "no operator Gelu in opset 13"),
     "opset 999": (opset(999), "unknown opset 999"),
     "opset 0": (opset(0), "unknown opset 0"),

@@ -223,9 +223,7 @@ def layer_norm(w: Writer, name: str, x: ir.Value, epsilon: float) -> ir.Value:
     assert isinstance(size, int)
     with w.module(name, "torch.nn.modules.normalization.LayerNorm"), w.call("aten.layer_norm.default"):
         gain, offset = w.weight("weight", (size,), "gain"), w.weight("bias", (size,), "bias")
-        return w.result(
-            "LayerNormalization", x, gain, offset, shape=dims_of(x), stash_type=1, epsilon=epsilon, axis=-1
-        )
+        return w.result("LayerNormalization", x, gain, offset, shape=dims_of(x), stash_type=1, epsilon=epsilon, axis=-1)
 
 
 def _dtype(value: ir.Value) -> ir.DataType:

@@ -60,9 +60,7 @@ def repeat_heads(w: Writer, x: ir.Value, times: int) -> ir.Value:
     return aten.view(w, repeated, (batch, heads * times, seq, size), "aten._unsafe_view.default")
 
 
-def scaled_dot_product(
-    w: Writer, query: ir.Value, key: ir.Value, value: ir.Value, mask: ir.Value
-) -> ir.Value:
+def scaled_dot_product(w: Writer, query: ir.Value, key: ir.Value, value: ir.Value, mask: ir.Value) -> ir.Value:
     """softmax(q k^T / sqrt(size) + mask) v, each of q and k scaled by the root of the scale.
 
     In 16-bit types the softmax is computed in float32. A row that is masked out wholly gives 0, not NaN.

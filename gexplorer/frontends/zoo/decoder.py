@@ -61,9 +61,7 @@ class DecoderOptions(ModelOptions):
         check_divides("heads", self.heads, "hidden", self.hidden)
         check_divides("kv_heads", self.kv_heads, "heads", self.heads)
         if self.hidden // self.heads % 2:
-            raise ValueError(
-                f"hidden={self.hidden} / heads={self.heads} is odd; rotary embedding halves a head"
-            )
+            raise ValueError(f"hidden={self.hidden} / heads={self.heads} is odd; rotary embedding halves a head")
         if self.mode == "prefill" and self.past != 0:
             raise ValueError(f"past={self.past!r} needs mode=decode; a prefill starts from nothing")
         if self.mode == "decode" and self.past == 0:
@@ -174,9 +172,7 @@ def rms_norm(w: Writer, name: str, x: ir.Value, arch: Architecture) -> ir.Value:
         return aten.mul(w, w.weight("weight", (hidden,), "gain"), normal)
 
 
-def gated_mlp(
-    w: Writer, names: tuple[str, str, str], x: ir.Value, intermediate: int, activation: str
-) -> ir.Value:
+def gated_mlp(w: Writer, names: tuple[str, str, str], x: ir.Value, intermediate: int, activation: str) -> ir.Value:
     """SwiGLU: down(silu(gate(x)) * up(x)); ``names`` are those of gate, up and down.
 
     Source: Shazeer, arXiv:2002.05202.
@@ -262,7 +258,5 @@ def _attention(
         key = aten.cat(w, (cache[0], key), -2, total)
         value = aten.cat(w, (cache[1], value), -2, total)
     times = options.heads // options.kv_heads
-    mixed = scaled_dot_product(
-        w, query, repeat_heads(w, key, times), repeat_heads(w, value, times), context.mask
-    )
+    mixed = scaled_dot_product(w, query, repeat_heads(w, key, times), repeat_heads(w, value, times), context.mask)
     return aten.linear(w, "o_proj", merge_heads(w, mixed), options.hidden, bias=False), (key, value)

@@ -114,9 +114,7 @@ def check_distinct(**dims: Dim) -> None:
     for option, dim in dims.items():
         if isinstance(dim, str):
             if dim in named:
-                raise ValueError(
-                    f"{option} and {named[dim]} are both named {dim!r}; give them different names"
-                )
+                raise ValueError(f"{option} and {named[dim]} are both named {dim!r}; give them different names")
             named[dim] = option
 
 

@@ -40,9 +40,7 @@ class AbsentWeights:
         length_bytes = math.prod(shape) * dtype.bitwidth // 8
         offset_bytes = self._end_bytes
         self._end_bytes += length_bytes
-        return ir.ExternalTensor(
-            self._location, offset_bytes, length_bytes, dtype, shape=ir.Shape(shape), name=name
-        )
+        return ir.ExternalTensor(self._location, offset_bytes, length_bytes, dtype, shape=ir.Shape(shape), name=name)
 
 
 class RandomWeights:

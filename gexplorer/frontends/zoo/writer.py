@@ -129,9 +129,7 @@ class Writer:
         **attributes: Attribute,
     ) -> tuple[ir.Value, ...]:
         """As `result`, for a node with several outputs of the same shape."""
-        outputs = tuple(
-            self._declared(f"{self._call}_output_{i}", shape, dtype) for i, dtype in enumerate(dtypes)
-        )
+        outputs = tuple(self._declared(f"{self._call}_output_{i}", shape, dtype) for i, dtype in enumerate(dtypes))
         self._node(op_type, inputs, attributes, outputs, f"node_{self._call}")
         return outputs
 

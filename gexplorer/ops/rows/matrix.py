@@ -42,8 +42,6 @@ FAMILIES = (
         work="attention",
     ),
     # The parser's names; passes lower them to DynamicRNN and DynamicGRUV2.
-    Family(
-        "recurrent", (Row("LSTM", "CommonLSTM"), Row("GRU", "CommonGRU")), unit=Unit.CUBE, work="recurrent"
-    ),
+    Family("recurrent", (Row("LSTM", "CommonLSTM"), Row("GRU", "CommonGRU")), unit=Unit.CUBE, work="recurrent"),
     Family("linear_algebra", (Row("Det", "MatrixDeterminant"),), Engine.AICPU, Unit.AICPU, work="unknown"),
 )

@@ -38,9 +38,7 @@ FAMILIES = (
         traffic="unknown",
     ),
     # How much comes out is known after the run only.
-    Family(
-        "data_dependent", (Row("NonZero"), Row("NonMaxSuppression", "NonMaxSuppressionV7")), work="unknown"
-    ),
+    Family("data_dependent", (Row("NonZero"), Row("NonMaxSuppression", "NonMaxSuppressionV7")), work="unknown"),
     Family(
         "data_dependent",
         (Row("Unique", "UniqueWithCountsExt2"), Row("Compress", certain=False)),

@@ -39,12 +39,8 @@ FAMILIES = (
         (
             Row("Softmax", "SoftmaxV2", flops=5),  # max, subtract, exp, sum, divide
             Row("LogSoftmax", "LogSoftmaxV2", flops=5),  # max, subtract, exp, sum, subtract
-            Row(
-                "BatchNormalization", choose=choose.batch_norm, flops=2
-            ),  # x * scale + shift, folded beforehand
-            Row(
-                "LayerNormalization", "LayerNormV3", flops=7
-            ),  # sum, subtract, square, sum, times rstd, gamma, beta
+            Row("BatchNormalization", choose=choose.batch_norm, flops=2),  # x * scale + shift, folded beforehand
+            Row("LayerNormalization", "LayerNormV3", flops=7),  # sum, subtract, square, sum, times rstd, gamma, beta
             Row("InstanceNormalization", "InstanceNorm", flops=7),
             Row("GroupNormalization", "GroupNorm", flops=7, certain=False),
             Row("RMSNormalization", "RmsNorm", flops=4, certain=False),  # square, sum, times rstd, gamma

@@ -26,6 +26,7 @@ from gexplorer.ir.symbols import (
 )
 from gexplorer.ir.types import SequenceType, TensorType
 from gexplorer.ops.shapes import Fact, bind_inputs, infer_graph, infer_node, with_types
+from gexplorer.ops.shapes.arithmetic import BINARY
 from gexplorer.ops.shapes.broadcast import ShapeMismatchError, broadcast_dim
 from gexplorer.ops.shapes.fact import join
 from gexplorer.ops.shapes.indexing import range_length
@@ -463,6 +464,32 @@ def test_simplified_dimensions_keep_their_value(x, y, divisor, a, b):
     assert not at_least(x, y) or left >= right
     quotient = exact_div(x, y)
     assert quotient is None or right == 0 or substitute(quotient, values) * right == left
+
+
+ON_NUMBERS = {
+    "Add": lambda a, b: a + b,
+    "Sub": lambda a, b: a - b,
+    "Mul": lambda a, b: a * b,
+    "Div": lambda a, b: int(a / b) if b else None,
+    "Mod": lambda a, b: a % b if b else None,
+    "Max": max,
+    "Min": min,
+    "Equal": lambda a, b: a == b,
+    "Less": lambda a, b: a < b,
+    "Greater": lambda a, b: a > b,
+    "LessOrEqual": lambda a, b: a <= b,
+    "GreaterOrEqual": lambda a, b: a >= b,
+}
+
+
+@pytest.mark.parametrize("op", ON_NUMBERS)
+@given(EXPRESSIONS, EXPRESSIONS, SIZES, SIZES)
+def test_arithmetic_on_elements_is_that_of_any_run(op, x, y, a, b):
+    values = {"a": a, "b": b}
+    left, right = substitute(x, values), substitute(y, values)
+    expected = ON_NUMBERS[op](left, right)
+    assert BINARY[op](left, right) == expected
+    assert expected is None or substitute(BINARY[op](x, y), values) in (None, expected)
 
 
 def test_equal_dimensions_are_the_same_whichever_way_they_are_made():

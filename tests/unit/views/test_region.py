@@ -1,9 +1,9 @@
-import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
 import gexplorer as gx
+from gexplorer.ir.graph import Graph
 from gexplorer.trace.records import replay
 from gexplorer.views.region import ALIKE, HUB_USERS, MOST_BOXES, rewrite_regions, step_region
 
@@ -121,31 +121,18 @@ def test_a_region_is_bounded():
 
 
 def test_a_value_with_very_many_users_is_never_walked_through(monkeypatch):
-    from gexplorer.ir.graph import Graph
-
     users = 10 * HUB_USERS
-    nodes = [helper.make_node("Abs", ["x"], ["hub"]), helper.make_node("Identity", ["hub"], ["a"])]
-    nodes += [helper.make_node("Mul", ["hub", "c"], [f"m{n}"]) for n in range(users)]
-    nodes += [helper.make_node("Neg", ["a"], ["y"])]
-    names = ["y", *(f"m{n}" for n in range(users))]
-    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in names]
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
-        outputs,
-        [onnx.numpy_helper.from_array(np.ones(2, np.float32) * 3, "c")],
-    )
-    step = gx.compile(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9),
-        fusion={"common_subexpression_elimination": False},
-    ).steps["identity_elimination"]
+    nodes = [helper.make_node("Abs", ["x"], ["a"]), helper.make_node("Identity", ["a"], ["hub"])]
+    nodes += [helper.make_node("Neg", ["hub"], [f"y{n}"]) for n in range(users)]
+    outputs = [helper.make_tensor_value_info(f"y{n}", TensorProto.FLOAT, [2]) for n in range(users)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    step = gx.compile(model).steps["identity_elimination"]
     walked = []
     original = Graph.users_of
-    monkeypatch.setattr(
-        Graph, "users_of", lambda self, value: walked.append(value) or original(self, value), raising=True
-    )
+    monkeypatch.setattr(Graph, "users_of", lambda self, value: walked.append(value) or original(self, value))
     (region,) = rewrite_regions(step, [0])
+    assert walked
     assert "hub" not in walked
     assert {box.title for box in region.before.boxes} >= {"Abs", "Identity", "Neg"}
 

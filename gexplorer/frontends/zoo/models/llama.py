@@ -22,9 +22,7 @@ ENTRIES = (
         name="llama2-7b",
         summary="Llama 2 7B: a decoder of 32 layers with full multi-head attention, 6.7 billion parameters.",
         source="config.json of meta-llama/Llama-2-7b-hf; arXiv:2307.09288",
-        options=DecoderOptions(
-            layers=32, hidden=4096, heads=32, kv_heads=32, intermediate=11008, vocab=32000
-        ),
+        options=DecoderOptions(layers=32, hidden=4096, heads=32, kv_heads=32, intermediate=11008, vocab=32000),
         small={
             "layers": 2,
             "hidden": 64,

@@ -37,9 +37,7 @@ class MixtralOptions(DecoderOptions):
         """Raise ValueError if values do not fit each other."""
         DecoderOptions.check(self)
         if self.experts < _EXPERTS_PER_TOKEN:
-            raise ValueError(
-                f"experts={self.experts} is less than the {_EXPERTS_PER_TOKEN} that a token takes"
-            )
+            raise ValueError(f"experts={self.experts} is less than the {_EXPERTS_PER_TOKEN} that a token takes")
 
 
 def write_mixture(w: Writer, options: DecoderOptions, x: ir.Value) -> ir.Value:
@@ -71,13 +69,9 @@ def _route(w: Writer, options: MixtralOptions, rows: ir.Value) -> tuple[ir.Value
     with w.call("aten.topk.default"):
         limit = w.constant([_EXPERTS_PER_TOKEN])
         dtypes = (aten.FLOAT, aten.INT64)
-        shares, chosen = w.results(
-            "TopK", shares, limit, shape=shape, dtypes=dtypes, axis=-1, largest=1, sorted=1
-        )
+        shares, chosen = w.results("TopK", shares, limit, shape=shape, dtypes=dtypes, axis=-1, largest=1, sorted=1)
     with w.call("aten.sum.dim_IntList"):
-        total = w.result(
-            "ReduceSum", shares, w.constant([-1]), shape=(shape[0], 1), dtype=aten.FLOAT, keepdims=1
-        )
+        total = w.result("ReduceSum", shares, w.constant([-1]), shape=(shape[0], 1), dtype=aten.FLOAT, keepdims=1)
     shares = aten.binary(w, "Div", "aten.div.Tensor", shares, total)
     return aten.to_copy(w, shares, w.dtype), chosen
 

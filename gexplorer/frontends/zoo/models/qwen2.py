@@ -22,9 +22,7 @@ ENTRIES = (
         name="qwen2.5-7b",
         summary="Qwen2.5 7B: a decoder of 28 layers, 28 heads on 4 key-value heads, 7.6 billion parameters.",
         source="config.json of Qwen/Qwen2.5-7B-Instruct (vocabulary padded to 152,064); arXiv:2412.15115",
-        options=DecoderOptions(
-            layers=28, hidden=3584, heads=28, kv_heads=4, intermediate=18944, vocab=152064
-        ),
+        options=DecoderOptions(layers=28, hidden=3584, heads=28, kv_heads=4, intermediate=18944, vocab=152064),
         small={
             "layers": 2,
             "hidden": 64,

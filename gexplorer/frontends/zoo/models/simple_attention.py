@@ -44,9 +44,7 @@ def write_simple_attention(name: str, options: SimpleAttentionOptions) -> ir.Mod
     source = weight_source(name, options.weights, options.seed)
     w = Writer("__main__.SimpleAttention", dtype=options.dtype, weights=source)
     x = w.input("x", (options.batch, options.seq, options.hidden))
-    query, key, value = (
-        aten.linear(w, part, x, options.hidden, bias=True) for part in ("q_proj", "k_proj", "v_proj")
-    )
+    query, key, value = (aten.linear(w, part, x, options.hidden, bias=True) for part in ("q_proj", "k_proj", "v_proj"))
     scores = aten.matmul(w, query, aten.transpose(w, key, 1, 2))
     with w.call("aten.div.Tensor"):
         root = w.constant(math.sqrt(options.hidden), w.dtype)
