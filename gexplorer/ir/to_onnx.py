@@ -87,7 +87,9 @@ class _Writer:
 
         self._onnx = onnx
         self._data = data
-        self._value_info = value_info
+        # A branch that never runs may contradict the types around it; onnxruntime, told of them, would then refuse
+        # the whole model.
+        self._value_info = value_info and not _has_branches(graph)
         self._functions: dict[bytes, str] = {}
         self._function_names: set[str] = set()
         self._opsets = dict(graph.opsets)
@@ -281,6 +283,12 @@ def _result_names(graph: Graph) -> tuple[dict[str, str], list[tuple[str, str]]]:
                 names[output] = f"{output}@{graph.serial + len(copies)}"
             copies.append((value, output))
     return names, copies
+
+
+def _has_branches(graph: Graph) -> bool:
+    if "If" in graph.by_op:
+        return True
+    return any(_has_branches(nested) for name in graph.nested for nested in graph.nodes[name].graphs)
 
 
 def _result_type(value: Value) -> Type | None:

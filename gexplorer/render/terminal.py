@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich import markup
+from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 
 from gexplorer.render.units import count_text, time_text
@@ -114,11 +115,12 @@ def print_zoo(rows: Sequence[Mapping[str, object]]) -> None:
     """The models that are built in."""
     console = _console()
     for row in rows:
-        console.print(f"[bold]{escape(str(row['name']))}[/bold]  {escape(str(row['summary']))}")
         options = row["options"]
         assert isinstance(options, Mapping)
         shown = ", ".join(f"{key}={value}" for key, value in options.items())
-        console.print(f"  [dim]{escape(shown)}[/dim]")
+        console.print(f"[bold]{escape(str(row['name']))}[/bold]")
+        console.print(Padding(escape(str(row["summary"])), (0, 0, 0, 2)))
+        console.print(Padding(f"[dim]{escape(shown)}[/dim]", (0, 0, 0, 4)))
     console.print("\nOptions follow a colon: [bold]gexplorer compile llama2-7b:layers=2,seq=128[/bold]")
 
 

@@ -23,7 +23,7 @@ def reduce_axes(call: Call) -> tuple[Fact, ...]:
     type_ = call.tensor(0)
     if type_ is None:
         return (UNKNOWN,)
-    keep = call.node.integer("keepdims", 1) != 0
+    keep = call.node.integer("keepdims", 1) == 1
     given, axes = call.listed("axes", 1, AXES_INPUT.get(call.node.op, AXES_INPUT_REST))
     if given and axes is not None and not axes:
         given = False
@@ -62,7 +62,7 @@ def _reduced_content(call: Call, dtype: DType, shape: Shape | None) -> Content |
 def arg_reduce(call: Call) -> tuple[Fact, ...]:
     """Positions along one axis, as int64."""
     axes = (call.node.integer("axis", 0),)
-    keep = call.node.integer("keepdims", 1) != 0
+    keep = call.node.integer("keepdims", 1) == 1
     return (tensor(DType.INT64, reduced_shape(call, call.shape(0), True, axes, keep)),)
 
 
