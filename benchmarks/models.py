@@ -65,14 +65,11 @@ def _write_zoo(name: str, folder: Path) -> Prepared:
 
     path, sparse = folder / "bare" / f"{name}.onnx", folder / "sparse" / f"{name}.onnx"
     model = onnx_ir.to_proto(zoo.build(name))
-    # onnxruntime's CPU kernels have no float16: it would convert every weight, which is not what is measured.
-    filled = onnx_ir.to_proto(zoo.build(name, dtype="float32"))
-    print(count(model), count(filled), file=sys.stderr)
-    for file, proto in ((path, model), (sparse, filled)):
+    for file in (path, sparse):
         file.parent.mkdir(exist_ok=True)
-        onnx.save(proto, file)
+        onnx.save(model, file)
     weight_bytes = 0
-    for location, end in _external_ends(filled):
+    for location, end in _external_ends(model):
         weight_bytes = max(weight_bytes, end)
         with (sparse.parent / location).open("ab") as data:
             data.truncate(weight_bytes)

@@ -86,8 +86,9 @@ def markdown(
         f"{limits.cpu_seconds} s CPU and {memory} of memory. Nodes are those of the outermost graph, Constant nodes "
         "apart.",
         "The zoo's models have no weight bytes. Tools that do not start without a weight file get one of zeros that "
-        "takes no room on disk (*sparse zeros*); onnxruntime then optimises in memory and its result is not counted, "
-        "as saving would write all those zeros. Elsewhere it saves its result, as its offline mode does.",
+        "takes no room on disk (*sparse zeros*). onnxruntime then optimises in memory, as saving would write all "
+        "those zeros; elsewhere it saves its result, as its offline mode does. The zoo's weights are float16 and "
+        "stored transposed, as exported: a tool that folds the transposes reads and copies them all.",
         "## Targets",
         _table(("", "target", "measured", ""), checks(runs, growth, startup)),
     ]

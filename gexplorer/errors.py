@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
 LONGEST_MESSAGE = 1000
 
 

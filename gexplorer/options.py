@@ -39,21 +39,21 @@ class Options:
     seeds: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
+        given: dict[str, object] = {f.name: getattr(self, f.name) for f in fields(self)}  # of any type, as yet
         for name in ("fold_read_bytes", "fold_growth_bytes"):
-            value = getattr(self, name)
+            value = given[name]
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise OptionError(f"{name}: a number of bytes is wanted, not {value!r}")
+        for name in ("shapes", "fusion"):
+            if not isinstance(given[name], Mapping):
+                raise OptionError(f"{name}: a mapping by name is wanted, not {given[name]!r}")
+        seeds = given["seeds"]
+        if not isinstance(seeds, tuple) or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
+            raise OptionError(f"seeds: whole numbers from 0 are wanted, not {seeds!r}")
         if self.verify not in get_args(Verify):
             raise OptionError(f"verify: one of {', '.join(get_args(Verify))} is wanted, not {self.verify!r}")
-        if not isinstance(self.soc, str) or not self.soc:  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(given["soc"], str) or not self.soc:
             raise OptionError("soc: the name of a chip is wanted")
-        for name in ("shapes", "fusion"):
-            if not isinstance(getattr(self, name), Mapping):
-                raise OptionError(f"{name}: a mapping by name is wanted, not {getattr(self, name)!r}")
-        if not isinstance(self.seeds, tuple) or not all(  # pyright: ignore[reportUnnecessaryIsInstance]
-            isinstance(seed, int) and seed >= 0 for seed in self.seeds
-        ):
-            raise OptionError(f"seeds: whole numbers from 0 are wanted, not {self.seeds!r}")
 
     def with_changes(self, changes: Mapping[str, object]) -> Options:
         """Options with some fields replaced; mappings are merged. Raises OptionError for an unknown field."""

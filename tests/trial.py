@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import resource
-import sys
 import traceback
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -84,9 +84,10 @@ def _work(pipe: Connection) -> None:
 
     import gexplorer.compiler  # noqa: F401
 
-    sys.stderr = open("/dev/null", "w")
-    with open("/proc/self/statm") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)  # onnxruntime speaks of what it refuses
+    os.dup2(silence, 2)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_BYTES, used + MEMORY_BYTES))
     pipe.send("ready")
     while True:

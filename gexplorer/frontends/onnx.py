@@ -204,8 +204,9 @@ class _Reader:
 
     def read_graph(self, proto: onnx.GraphProto, around: Mapping[str, str], *, root: bool = False) -> Graph:
         """One graph; ``around`` maps the names that it sees from outside to ours."""
+        made = [tuple(node.output) for node in proto.node]
         if root:
-            self._reserve(proto)
+            self._reserve(proto, made)
         declared = {info.name: info.type for info in proto.value_info}
         declared.update((info.name, info.type) for info in proto.output)
         local: dict[str, str] = {}
@@ -223,7 +224,7 @@ class _Reader:
             if name is not None:
                 raise ModelError(f"initializer {data[0]}: the name is defined twice")
             values.append(self._constant_value(self._define(data[0], local, root), data[1]))
-        produced = self._declare_outputs(proto, local, root)
+        produced = self._declare_outputs(proto, made, local, root)
         scope = {**around, **local} if around else local
         nodes: list[Node] = []
         taken: set[str] = set()
@@ -235,7 +236,7 @@ class _Reader:
                 continue
             node = self._node(message, index, outputs, scope, taken)
             nodes.append(node)
-            for original, output in zip(message.output, outputs, strict=True):
+            for original, output in zip(made[index], outputs, strict=True):
                 if output:
                     hint = declared.get(original)
                     values.append(Value(output, None, node.name, None, read_type(hint) if hint is not None else None))
@@ -256,12 +257,11 @@ class _Reader:
         )
         return _in_order(graph)
 
-    def _reserve(self, proto: onnx.GraphProto) -> None:
+    def _reserve(self, proto: onnx.GraphProto, made: Iterable[tuple[str, ...]]) -> None:
         """Takes the names of the outermost graph first, so that only nested ones are ever renamed."""
         names = [info.name for info in proto.input]
         names += [tensor.name for tensor in proto.initializer]
-        names += [output for node in proto.node for output in node.output]
-        self._value_names.update(names)
+        self._value_names.update(names, *made)
         self._serial = 1 + max((serial_of(name) for name in _names_with_serial(proto)), default=-1)
 
     def _define(self, name: str, local: dict[str, str], root: bool) -> str:
@@ -304,11 +304,13 @@ class _Reader:
         for sparse in proto.sparse_initializer:
             yield sparse.values.name, _sparse(sparse)
 
-    def _declare_outputs(self, proto: onnx.GraphProto, local: dict[str, str], root: bool) -> list[tuple[str, ...]]:
+    def _declare_outputs(
+        self, proto: onnx.GraphProto, made: Iterable[tuple[str, ...]], local: dict[str, str], root: bool
+    ) -> list[tuple[str, ...]]:
         produced: list[tuple[str, ...]] = []
-        for node in proto.node:
+        for node, outputs in zip(proto.node, made, strict=True):
             names: list[str] = []
-            for output in node.output:
+            for output in outputs:
                 if output and output in local:
                     raise ModelError(f"node {node.name or node.op_type}: its output {output} is defined twice")
                 names.append(self._define(output, local, root) if output else "")

@@ -154,6 +154,10 @@ class Draft:
         """Removes a value that nothing uses any more."""
         self._apply(Change("value", name, self._values[name], None))
 
+    def drop_node(self, name: str) -> None:
+        """Removes a node whose output values another node makes from now on, or that are dropped separately."""
+        self._apply(Change("node", name, self._nodes[name], None))
+
     def set_outputs(self, outputs: Iterable[str]) -> None:
         """Makes other values the results; their outside names stay."""
         new = tuple(outputs)
@@ -168,13 +172,19 @@ class Draft:
                 self.drop_value(output)
 
     def update(
-        self, node: Node, *, inputs: tuple[str, ...] | None = None, attributes: Map[str, object] | None = None
+        self,
+        node: Node,
+        *,
+        inputs: tuple[str, ...] | None = None,
+        attributes: Map[str, object] | None = None,
+        origin: tuple[str, ...] | None = None,
     ) -> Node:
-        """Gives a node other inputs or attributes; its outputs stay."""
+        """Gives a node other inputs, attributes or origin; its outputs stay."""
         new = replace(
             node,
             inputs=node.inputs if inputs is None else inputs,
             attributes=node.attributes if attributes is None else attributes,
+            origin=node.origin if origin is None else origin,
         )
         self.put_node(new)
         return new

@@ -326,8 +326,22 @@ def operation_key(node: Node) -> object:
         value = node.attributes[name]
         if isinstance(value, Graph | Graphs):
             return None
-        attributes.append((name, type(value), value.key if isinstance(value, Constant) else value))
+        attributes.append((name, type(value), _attribute_key(value)))
     return (node.op, node.domain, present, tuple(attributes))
+
+
+def _attribute_key(value: object) -> object:
+    """Bits where ``==`` is not identity: 0.0 equals -0.0, and NaN does not equal itself."""
+    if isinstance(value, Constant):
+        return value.key
+    if isinstance(value, float):
+        return value.hex()
+    return tuple(number.hex() for number in value) if isinstance(value, Floats) else value
+
+
+def joined_origin(*nodes: Node) -> tuple[str, ...]:
+    """The origin of one node that stands for several."""
+    return tuple(dict.fromkeys(name for node in nodes for name in node.origin))
 
 
 # Sorts nodes by position; the name decides between equals so that every order is deterministic.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from math import gcd
 from weakref import WeakValueDictionary
 
@@ -257,8 +258,9 @@ def dim_text(dim: Dim) -> str:
 def _operator(name: str, a: int | Symbol, b: int | Symbol) -> Symbol:
     left, right = _print(_terms(a), nested=True), _print(_terms(b), nested=True)
     text = f"floor(({left})/({right}))" if name == "floor" else f"{name}({left}, {right})"
-    if len(text) <= _LONGEST_OPERATOR:
-        _operators.setdefault(text, (name, a, b))
+    if len(text) > _LONGEST_OPERATOR:
+        return symbol(f"{name}#{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}")
+    _operators.setdefault(text, (name, a, b))
     return symbol(text)
 
 
@@ -274,7 +276,7 @@ def _resolve(atom: str, values: Mapping[str, Dim]) -> Dim:
 def _atom_bound(atom: str) -> int | None:
     """The lower bound of an atom; None for an operator without one, or too long to be known."""
     if atom not in _operators:
-        return 0 if len(atom) <= _LONGEST_OPERATOR else None
+        return None if _OPAQUE.fullmatch(atom) else 0
     name, a, b = _operators[atom]
     low, high = lower_bound(a), lower_bound(b)
     if name == "max":
@@ -349,8 +351,9 @@ def _atom_text(atom: str, alone: bool) -> str:
     return json.dumps(atom)
 
 
-# Characters; what is longer is opaque, so that no file can make reading it expensive.
+# Characters. What is longer is an atom named by its digest: else text grows without bound as operators nest.
 _LONGEST_OPERATOR = 2000
+_OPAQUE = re.compile(r"(?:max|min|floor)#[0-9a-f]{16}")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _PIECE = re.compile(
     r"""(?P<open>max\(|min\(|floor\(\() | (?P<sign>[ ][+-][ ]|-) | (?P<times>\*)

@@ -86,10 +86,9 @@ class _Writer:
         import onnx
 
         self._onnx = onnx
+        self._root = graph
         self._data = data
-        # A branch that never runs may contradict the types around it; onnxruntime, told of them, would then refuse
-        # the whole model.
-        self._value_info = value_info and not _has_branches(graph)
+        self._value_info = value_info
         self._functions: dict[bytes, str] = {}
         self._function_names: set[str] = set()
         self._opsets = dict(graph.opsets)
@@ -102,6 +101,7 @@ class _Writer:
         self.model.ir_version = max(_LEAST_IR_VERSION, _least_ir_version(onnx, self._opsets))
 
     def _write_graph(self, proto: onnx.GraphProto, graph: Graph, around: Mapping[str, str]) -> None:
+        root = graph is self._root
         names, copies = _result_names(graph)
         scope = {**around, **names} if names else around
         proto.name = graph.name
@@ -122,7 +122,7 @@ class _Writer:
             proto.node.add(op_type="Identity", input=[scope.get(source, source)], output=[output])
         for value, output in zip(graph.outputs, graph.output_names, strict=True):
             found = graph.values.get(value)
-            self._info(proto.output.add(), output, _result_type(found) if found else None)
+            self._info(proto.output.add(), output, _result_type(found, root) if found else None)
         if self._value_info:
             self._inner_types(proto, graph, scope)
 
@@ -285,18 +285,24 @@ def _result_names(graph: Graph) -> tuple[dict[str, str], list[tuple[str, str]]]:
     return names, copies
 
 
-def _has_branches(graph: Graph) -> bool:
-    if "If" in graph.by_op:
-        return True
-    return any(_has_branches(nested) for name in graph.nested for nested in graph.nodes[name].graphs)
+def _result_type(value: Value, root: bool) -> Type | None:
+    """What was inferred, in nested graphs filled up with what the file declares.
 
-
-def _result_type(value: Value) -> Type | None:
-    """What was inferred; as the file declares it where that has a rank and ours has none (Scan wants one)."""
+    onnxruntime goes by the declared shape of a body's result where Scan allocates, and where a Loop never turns.
+    """
     inferred, declared = value.type, value.declared
-    if isinstance(inferred, TensorType) and inferred.shape is None and isinstance(declared, TensorType):
-        return declared if declared.dtype == inferred.dtype else inferred
-    return inferred or declared
+    if root or not isinstance(inferred, TensorType) or not isinstance(declared, TensorType):
+        return inferred or declared
+    if declared.dtype != inferred.dtype or declared.shape is None:
+        return inferred
+    if inferred.shape is None:
+        return declared
+    if len(inferred.shape) != len(declared.shape):
+        return inferred
+    pairs = zip(inferred.shape, declared.shape, strict=True)
+    return inferred.with_shape(
+        tuple(ours if isinstance(ours, int) or theirs is None else theirs for ours, theirs in pairs)
+    )
 
 
 def _is_produced(value: Value | None) -> bool:

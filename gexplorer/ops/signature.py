@@ -85,7 +85,10 @@ def _signature(op: str, domain: str, version: int) -> _Signature | str | None:
         inputs=(schema.min_input, schema.max_input),
         outputs=(schema.min_output, schema.max_output),
         needed=needed,
-        kinds={name: _KINDS.get(formal.type.name, ("", ())) for name, formal in schema.attributes.items()},
+        kinds={
+            name: _KINDS.get(str(formal.type).rpartition(".")[2], ("", ()))
+            for name, formal in schema.attributes.items()
+        },
         required=tuple(sorted(name for name, formal in schema.attributes.items() if formal.required)),
     )
 

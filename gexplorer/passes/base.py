@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -57,7 +57,7 @@ class Log:
         self.rejects: list[Reject] = []
 
     @contextmanager
-    def rewrite(self, node: Node, code: str, **parameters: object) -> Generator[None]:
+    def rewrite(self, node: Node, code: str, /, **parameters: object) -> Generator[None]:
         """Records all edits made inside the block as one rewrite."""
         start = len(self._draft.changes)
         yield
@@ -65,7 +65,15 @@ class Log:
         if changes:
             self.rewrites.append(Rewrite(node.name, code, parameters, changes, self._path))
 
-    def reject(self, node: Node, code: str, blocker: str | None = None, **parameters: object) -> None:
+    def settle(self, sweep: Callable[[], None]) -> None:
+        """Runs a sweep until it rewrites nothing more; only what the last one rejects is kept."""
+        rejects, count = len(self.rejects), -1
+        while count < len(self.rewrites):
+            count = len(self.rewrites)
+            del self.rejects[rejects:]
+            sweep()
+
+    def reject(self, node: Node, code: str, /, blocker: str | None = None, **parameters: object) -> None:
         """Records a place that was looked at and left alone."""
         self.rejects.append(Reject(node.name, code, parameters, blocker, self._path))
 
@@ -81,6 +89,8 @@ class Pass(ABC):
         ge_name: what the real GE calls it, None where it has no such pass.
         order: passes run by ascending order.
         default: whether it is on unless asked otherwise.
+        outer_first: whether a graph comes before those nested in it; for passes whose finds flow inwards with the
+            values that nested graphs capture.
         messages: a sentence for every code that it logs.
     """
 
@@ -88,6 +98,7 @@ class Pass(ABC):
     ge_name: ClassVar[str | None] = None
     order: ClassVar[int]
     default: ClassVar[bool] = True
+    outer_first: ClassVar[bool] = False
     messages: ClassVar[Mapping[str, Message]] = Map()
 
     @abstractmethod

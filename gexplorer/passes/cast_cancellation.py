@@ -6,6 +6,7 @@ from immutables import Map
 
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
+from gexplorer.ir.graph import joined_origin
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.trace.records import Message
 
@@ -30,11 +31,14 @@ class CastCancellation(Pass):
     )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
-        """Looks at every Cast whose input is another Cast; program order makes chains collapse in one sweep."""
+        """Looks at every Cast whose input is another Cast; program order makes a chain collapse in one sweep."""
+        log.settle(lambda: self._sweep(draft, log))
+
+    def _sweep(self, draft: Draft, log: Log) -> None:
         for node in draft.candidates("Cast"):
-            if node.domain:
+            current = draft.current(node)
+            if current is None or node.domain:
                 continue
-            current = draft.node(node.name)
             inner = draft.producer(current.inputs[0])
             if inner is None or inner.op != "Cast" or inner.domain:
                 continue
@@ -53,7 +57,7 @@ class CastCancellation(Pass):
                     _remove_if_unused(draft, inner.name)
             elif draft.use_count(inner.outputs[0]) == 1 and end != DType.STRING:
                 with log.rewrite(node, "merged", inner=inner.name, start=start.label):
-                    draft.update(current, inputs=(inner.inputs[0],))
+                    draft.update(current, inputs=(inner.inputs[0],), origin=joined_origin(inner, current))
                     _remove_if_unused(draft, inner.name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from immutables import Map
 
 from gexplorer.ir.draft import Draft
-from gexplorer.ir.graph import operation_key
+from gexplorer.ir.graph import joined_origin, operation_key
 from gexplorer.ops.table import entry_of
 from gexplorer.ops.traits import is_deterministic
 from gexplorer.passes.base import Context, Log, Pass
@@ -24,6 +24,7 @@ class CommonSubexpressionElimination(Pass):
     name = "common_subexpression_elimination"
     ge_name = "CommonSubexpressionEliminationPass"
     order = 510
+    outer_first = True
     messages = Map(
         same=Message("{node} ({op}) computes what {kept} computes"),
         random=Message("{node} ({op}) draws random numbers, so it is not the same as {blocker}"),
@@ -43,7 +44,7 @@ class CommonSubexpressionElimination(Pass):
             kept = seen.setdefault((operation, current.inputs), current.name)
             if kept == current.name:
                 continue
-            if not is_deterministic(current):
+            if not is_deterministic(current, draft.constant_of):
                 code = "unknown" if entry_of(current) is None else "random"
                 log.reject(node, code, blocker=kept, op=node.op)
                 continue
@@ -53,5 +54,4 @@ class CommonSubexpressionElimination(Pass):
                     if old:
                         draft.replace_uses(old, new)
                 draft.remove(draft.node(current.name))
-                origin = (*first.origin, *(o for o in current.origin if o not in first.origin))
-                draft.put_node(draft.with_origin(first.name, origin))
+                draft.put_node(draft.with_origin(first.name, joined_origin(first, current)))

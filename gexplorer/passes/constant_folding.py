@@ -43,6 +43,7 @@ class ConstantFolding(Pass):
     name = "constant_folding"
     ge_name = "ConstantFoldingPass"
     order = 300
+    outer_first = True
     messages = Map(
         folded=Message("all inputs of {node} ({op}) are constants"),
         too_large=Message(

@@ -19,6 +19,7 @@ class ConstantMerging(Pass):
     name = "constant_merging"
     ge_name = "RemoveSameConstPass"
     order = 500
+    outer_first = True
     messages = Map(equal=Message("{count} constants are equal to {kept}"))
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:

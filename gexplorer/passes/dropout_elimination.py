@@ -28,8 +28,9 @@ class DropoutElimination(Pass):
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Looks at every Dropout."""
-        for node in draft.candidates("Dropout"):
-            if node.domain:
+        for candidate in draft.candidates("Dropout"):
+            node = draft.current(candidate)  # its input may have been a Dropout that is gone
+            if node is None or node.domain:
                 continue
             result, *masks = node.outputs
             mask = masks[0] if masks else ""

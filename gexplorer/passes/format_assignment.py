@@ -42,6 +42,8 @@ class FormatAssignment(Pass):
         follows=Message("{node} ({op}) works on {format} like what feeds it"),
         cancelled=Message("{node} packs again what {inner} unpacked"),
         same=Message("{node} packs what {kept} packs too"),
+        unused=Message("nothing reads what {node} unpacks: all users took the stored tensor"),
+        unfit=Message("{node} ({op}): {format} cannot hold {blocker}, which is {type}"),
         dynamic=Message("{node} ({op}): the shape of {blocker} is not known before run time", "bind it with --shape"),
         grouped=Message("{node} is a convolution in {group} groups, which has a format of its own (FRACTAL_Z_G)"),
         element_type=Message("{node} ({op}) works on {dtype}, for which no format is modelled"),
@@ -74,6 +76,9 @@ class FormatAssignment(Pass):
                 continue
             if type_ is not None and type_.dtype not in _TYPES:
                 log.reject(node, "element_type", op=node.op, dtype=type_.dtype.label)
+                return
+            if type_ is not None and type_.elements is not None and layout_of(type_, format_) is None:
+                log.reject(node, "unfit", blocker=name, op=node.op, format=format_, type=str(type_))
                 return
             if type_ is None or layout_of(type_, format_) is None:
                 log.reject(node, "dynamic", blocker=name, op=node.op)
@@ -135,8 +140,8 @@ class FormatAssignment(Pass):
                 packed[same] = node.name
         for node in reversed(draft.candidates("TransData")):
             if not draft.use_count(node.outputs[0]):
-                with log.rewrite(node, "cancelled", inner=node.name):
-                    draft.remove(node)
+                with log.rewrite(node, "unused"):
+                    draft.remove(draft.node(node.name))
 
 
 def replace_dtype(type_: TensorType | None, dtype: DType) -> TensorType | None:

@@ -106,6 +106,20 @@ def _run_one(work: Pass, graph: Graph, context: Context) -> tuple[Graph, list[Re
 
 
 def _run_on(work: Pass, draft: Draft, context: Context, path: tuple[Place, ...]) -> tuple[list[Rewrite], list[Reject]]:
+    log = Log(draft, path)
+    if work.outer_first:
+        work.run(draft, log, context)
+    rewrites, rejects = _run_within(work, draft, context, path)
+    if work.outer_first:
+        return log.rewrites + rewrites, log.rejects + rejects
+    work.run(draft, log, context)
+    return rewrites + log.rewrites, rejects + log.rejects
+
+
+def _run_within(
+    work: Pass, draft: Draft, context: Context, path: tuple[Place, ...]
+) -> tuple[list[Rewrite], list[Reject]]:
+    """Runs a pass on the graphs nested in one."""
     rewrites: list[Rewrite] = []
     rejects: list[Reject] = []
     for node in draft.nested_nodes():
@@ -125,17 +139,14 @@ def _run_on(work: Pass, draft: Draft, context: Context, path: tuple[Place, ...])
                 attributes = attributes.set(key, Graphs(edited) if isinstance(held, Graphs) else edited[0])
         if attributes is not node.attributes:
             draft.put_node(replace(node, attributes=attributes))
-    log = Log(draft, path)
-    work.run(draft, log, context)
-    return rewrites + log.rewrites, rejects + log.rejects
+    return rewrites, rejects
 
 
 @cache
 def _discovered() -> tuple[type[Pass], ...]:
     modules = [
-        importlib.import_module(f"{gexplorer.passes.__name__}.{info.name}")
-        for info in pkgutil.iter_modules(gexplorer.passes.__path__)
-        if not info.ispkg
+        importlib.import_module(info.name)
+        for info in pkgutil.walk_packages(gexplorer.passes.__path__, f"{gexplorer.passes.__name__}.")
     ]
     own = [item for module in modules for item in _passes_in(module.__name__, vars(module).values())]
     installed = [entry.load() for entry in entry_points(group="gexplorer.passes")]
@@ -144,5 +155,5 @@ def _discovered() -> tuple[type[Pass], ...]:
 
 def _passes_in(module: str, items: Iterable[object]) -> Iterable[type[Pass]]:
     for item in items:
-        if isinstance(item, type) and issubclass(item, Pass) and item is not Pass and item.__module__ == module:
+        if isinstance(item, type) and issubclass(item, Pass) and hasattr(item, "name") and item.__module__ == module:
             yield item

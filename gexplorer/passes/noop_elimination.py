@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from immutables import Map
 
+from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Node
@@ -20,7 +21,7 @@ class NoopElimination(Pass):
     before:  y = Expand(x: float32[2, 3], [2, 3]); z = Mul(y, 1.0); w = Relu(z)
     after:   w = Relu(x)
 
-    Adding zero to a float stays: it turns -0.0 into 0.0.
+    Adding 0.0 to a float stays: it turns -0.0 into 0.0. What adds nothing is -0.0.
     """
 
     name = "noop_elimination"
@@ -36,9 +37,9 @@ class NoopElimination(Pass):
         """Tries the check of each operator on its nodes."""
         for op, check in _CHECKS.items():
             for node in draft.candidates(op):
-                if node.domain or draft.opsets.get("", 0) < 7:
+                current = draft.current(node)
+                if current is None or node.domain or draft.opsets.get("", 0) < 7:
                     continue
-                current = draft.node(node.name)
                 found = check(current, draft)
                 if found is None or not _same_type(current, found[0], draft):
                     continue
@@ -93,23 +94,38 @@ def _no_padding(node: Node, draft: Draft) -> Found:
 
 
 def _identity_permutation(node: Node, draft: Draft) -> Found:
+    """The permutation that moves nothing; left out, it is the reverse, which moves something from rank 2 on."""
     perm = node.integers("perm")
-    return _same_shape(node, draft) if perm is not None and list(perm) == sorted(perm) else None
+    type_ = _tensor(draft, node.inputs[0])
+    rank = type_.rank if type_ is not None else None
+    still = rank is not None and rank < 2 if perm is None else list(perm) == sorted(perm)
+    return _same_shape(node, draft) if still else None
 
 
-def _neutral(neutral: int, *, either_side: bool, floats: bool) -> Callable[[Node, Draft], Found]:
+def _neutral(neutral: float, *, either_side: bool) -> Callable[[Node, Draft], Found]:
     def check(node: Node, draft: Draft) -> Found:
         for side in (1, 0) if either_side else (1,):
             constant = draft.constant_of(node.inputs[side])
             if constant is None or not constant.is_small or constant.elements > 64 or constant.elements == 0:
                 continue
-            if constant.dtype in (DType.STRING, DType.BOOL) or not (floats or constant.dtype.is_integer):
+            if constant.dtype in (DType.STRING, DType.BOOL):
                 continue
-            if (constant.array() == neutral).all():
+            if _is_all(constant, neutral):
                 return node.inputs[1 - side], "neutral", {"constant": neutral}
         return None
 
     return check
+
+
+def _is_all(constant: Constant, number: float) -> bool:
+    """True when every element is the number; among floats, 0.0 and -0.0 are two."""
+    import numpy as np
+
+    array = constant.array()
+    if constant.dtype.is_integer:
+        return bool((array == number).all())
+    wide = array.astype(np.float64)
+    return bool((wide == number).all() and (np.signbit(wide) == np.signbit(number)).all())
 
 
 _CHECKS: Mapping[str, Callable[[Node, Draft], Found]] = {
@@ -129,8 +145,8 @@ _CHECKS: Mapping[str, Callable[[Node, Draft], Found]] = {
     "Max": _single_operand,
     "Min": _single_operand,
     "Split": _single_operand,
-    "Mul": _neutral(1, either_side=True, floats=True),
-    "Div": _neutral(1, either_side=False, floats=True),
-    "Add": _neutral(0, either_side=True, floats=False),
-    "Sub": _neutral(0, either_side=False, floats=True),
+    "Mul": _neutral(1, either_side=True),
+    "Div": _neutral(1, either_side=False),
+    "Add": _neutral(-0.0, either_side=True),
+    "Sub": _neutral(0, either_side=False),
 }

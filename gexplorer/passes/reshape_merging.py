@@ -5,7 +5,7 @@ from __future__ import annotations
 from immutables import Map
 
 from gexplorer.ir.draft import Draft
-from gexplorer.ir.graph import Node
+from gexplorer.ir.graph import Node, joined_origin
 from gexplorer.ir.types import TensorType
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.trace.records import Message
@@ -30,17 +30,21 @@ class ReshapeMerging(Pass):
         inverse=Message("{node} gives back the shape that {inner} changed"),
         merged=Message("{inner} and {node} are one reshape to {shape}"),
         inner_used=Message("{blocker} is also used elsewhere, so merging it into {node} would save nothing"),
+        empty=Message("{node} gives the shape {shape}, but a 0 in the shape of a Reshape means another thing"),
         dynamic=Message("the shape that {node} gives is not known before run time", "bind the dimensions with --shape"),
     )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
-        """Looks at every view whose input is another; program order makes chains collapse in one sweep."""
+        """Looks at every view whose input is another; program order makes a chain collapse in one sweep."""
+        log.settle(lambda: self._sweep(draft, log))
+
+    def _sweep(self, draft: Draft, log: Log) -> None:
         if draft.opsets.get("", 0) < 7:
             return
         for node in draft.candidates(*VIEWS):
-            current = draft.node(node.name)
-            inner = draft.producer(current.inputs[0])
-            if node.domain or inner is None or inner.op not in VIEWS or inner.domain:
+            current = draft.current(node)
+            inner = draft.producer(current.inputs[0]) if current is not None else None
+            if current is None or node.domain or inner is None or inner.op not in VIEWS or inner.domain:
                 continue
             source = _tensor(draft, inner.inputs[0])
             result = _tensor(draft, current.outputs[0])
@@ -61,8 +65,10 @@ class ReshapeMerging(Pass):
 
         shape = result.shape or ()
         unknown = [axis for axis, dim in enumerate(shape) if not isinstance(dim, int)]
-        # One unknown dimension can be -1, unless a dimension of 0 makes it ambiguous; 0 itself means "copy".
-        if len(unknown) > 1 or 0 in shape:
+        if 0 in shape:
+            log.reject(node, "empty", shape=list(shape))
+            return
+        if len(unknown) > 1:  # one of them can be -1
             log.reject(node, "dynamic")
             return
         target = [dim if isinstance(dim, int) else -1 for dim in shape]
@@ -74,7 +80,7 @@ class ReshapeMerging(Pass):
                 inputs=(inner.inputs[0], name),
                 outputs=node.outputs,
                 attributes=Map(),
-                origin=(*inner.origin, *(o for o in node.origin if o not in inner.origin)),
+                origin=joined_origin(inner, node),
                 position=node.position,
                 scope=node.scope,
                 partition=node.partition,

@@ -48,9 +48,8 @@ class SubgraphPartition(Pass):
             engine = self._engine(node, draft, log)
             before = [place[p.name] for name in node.uses if (p := draft.producer(name)) is not None]
             if engine == "":
-                engine, number = max(before, key=lambda item: item[1], default=("aicore", 0))
-            else:
-                number = max((n if e == engine else n + 1 for e, n in before), default=0)
+                engine, _ = max(before, key=lambda item: item[1], default=("aicore", 0))
+            number = max((n if e == engine else n + 1 for e, n in before), default=0)
             place[node.name] = (engine, number)
             parts.setdefault(f"{engine}_{number}", []).append(node)
         if len(parts) < 2:

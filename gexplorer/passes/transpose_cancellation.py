@@ -5,7 +5,7 @@ from __future__ import annotations
 from immutables import Map
 
 from gexplorer.ir.draft import Draft
-from gexplorer.ir.graph import Ints, Node
+from gexplorer.ir.graph import Ints, Node, joined_origin
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.trace.records import Message
 
@@ -27,11 +27,14 @@ class TransposeCancellation(Pass):
     )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
-        """Looks at every Transpose whose input is another; program order makes chains collapse in one sweep."""
+        """Looks at every Transpose whose input is another; program order makes a chain collapse in one sweep."""
+        log.settle(lambda: self._sweep(draft, log))
+
+    def _sweep(self, draft: Draft, log: Log) -> None:
         for node in draft.candidates("Transpose"):
-            if node.domain:
+            current = draft.current(node)
+            if current is None or node.domain:
                 continue
-            current = draft.node(node.name)
             inner = draft.producer(current.inputs[0])
             if inner is None or inner.op != "Transpose" or inner.domain:
                 continue
@@ -48,7 +51,9 @@ class TransposeCancellation(Pass):
                         draft.remove(draft.node(inner.name))
             elif alone:
                 with log.rewrite(node, "merged", inner=inner.name, perm=perm):
-                    draft.update(current, inputs=inner.inputs, attributes=current.attributes.set("perm", Ints(perm)))
+                    attributes = current.attributes.set("perm", Ints(perm))
+                    origin = joined_origin(inner, current)
+                    draft.update(current, inputs=inner.inputs, attributes=attributes, origin=origin)
                     draft.remove(inner)
             else:
                 log.reject(node, "inner_used", blocker=inner.name)

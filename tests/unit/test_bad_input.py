@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import onnx
@@ -20,8 +21,8 @@ good (float[n, 3] x) => (float[n, 4] y) <float[3, 4] w = {1,2,3,4,5,6,7,8,9,10,1
 """
 
 
-def model(body: str, inputs: str = "float[2, 3] x", outputs: str = "float[a, b] y", constants: str = "", opset: int = 21):
-    head = f'<ir_version: 10, opset_import: ["": {opset}]> bad ({inputs}) => ({outputs})'
+def model(body: str, inputs: str = "float[2, 3] x", constants: str = "", opset: int = 21):
+    head = f'<ir_version: 10, opset_import: ["": {opset}]> bad ({inputs}) => (float[a, b] y)'
     return parser.parse_model(f"{head} <{constants}> {{ {body} }}")
 
 
@@ -68,7 +69,7 @@ def external(location: str, **entries: str):
 def doubled_functions():
     """Forty functions, each of which calls the next one twice: a tera-node in two kilobytes."""
     names = ["a", *(f"f{i}" for i in range(40))]
-    bodies = [f"{n} (p) => (q) {{ r = f.{m}(p) q = f.{m}(r) }}" for n, m in zip(names, names[1:], strict=False)]
+    bodies = [f"{n} (p) => (q) {{ r = f.{m}(p) q = f.{m}(r) }}" for n, m in pairwise(names)]
     return functions(*bodies, f"{names[-1]} (p) => (q) {{ q = Relu(p) }}")
 
 
@@ -325,7 +326,9 @@ def test_usage(arguments, folder):
     assert listing(folder) == before
 
 
-@pytest.mark.parametrize("arguments", [["compile", "pipe"], ["compile", "bad.onnx"], ["steps", "good.onnx", "--step", "x"]])
+@pytest.mark.parametrize(
+    "arguments", [["compile", "pipe"], ["compile", "bad.onnx"], ["steps", "good.onnx", "--step", "x"]]
+)
 def test_the_program_itself(arguments, folder):
     (folder / "bad.onnx").write_bytes(MODELS["pipe"][0].SerializeToString())
     before = listing(folder)

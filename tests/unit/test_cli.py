@@ -320,7 +320,8 @@ def test_an_interrupt_ends_it_quietly_with_130(slow_pass, folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["compile", "bert-base:layers=2", "--json", "-"], ["steps", "bert-base:layers=2", "--text"], ["rules"]]
+    "arguments",
+    [["compile", "bert-base:layers=2", "--json", "-"], ["steps", "bert-base:layers=2", "--text"], ["rules"]],
 )
 def test_a_reader_that_leaves_early_is_no_failure_to_talk_about(arguments):
     running = start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

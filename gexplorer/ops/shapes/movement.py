@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from gexplorer.ir.symbols import Dim, Shape, exact_div, floor_div, product
 from gexplorer.ir.types import TensorType
 from gexplorer.ops.shapes.arithmetic import add, is_natural, multiply
@@ -57,10 +60,16 @@ def reshaped(call: Call, source: Shape | None, target: Content, *, copy_zero: bo
             left = [dim for axis, dim in enumerate(source) if axis not in copied]
             dims[open_axes[0]] = _remaining(call, left, rest)
         return tuple(dims)
-    before, after = product(source), product(dims)
-    if isinstance(before, int) and isinstance(after, int) and before != after:
+    before, after = _count(source), _count(dims)
+    if before is not None and after is not None and before != after:
         raise call.error(f"{before} elements cannot be reshaped to {after}")
     return tuple(dims)
+
+
+def _count(dims: Sequence[Dim]) -> int | None:
+    """The number of elements, where no unknown or symbolic dimension has a say in it."""
+    numbers = [dim for dim in dims if isinstance(dim, int)]
+    return prod(numbers) if len(numbers) == len(dims) or 0 in numbers else None
 
 
 def _remaining(call: Call, left: list[Dim], others: list[Dim]) -> Dim:

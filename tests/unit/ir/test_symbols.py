@@ -115,12 +115,12 @@ def test_hostile_text_is_one_atom(text: str):
 
 def test_a_very_long_operator_is_opaque():
     dim = symbol("a")
-    for i in range(300):
+    for i in range(1000):
         dim = maximum(dim * symbol("a"), symbol(f"b{i}"))
-    assert len(str(dim)) > 2000
-    assert str(dim + 1).startswith('"max')
-    assert parse_dim(str(dim)) is dim
-    assert parse_dim(str(dim + 1)) is dim + 1
+        assert len(str(dim)) <= 2000
+        assert parse_dim(str(dim)) is dim
+        assert parse_dim(str(dim + 1)) is dim + 1
+    assert "max#" in str(dim)
 
 
 def test_a_sum_of_many_terms_is_read_in_linear_time():

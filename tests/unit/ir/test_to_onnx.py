@@ -107,7 +107,8 @@ def test_attributes_of_every_kind_come_back(tmp_path):
     info = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])
     out = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
     model = helper.make_model(
-        helper.make_graph([node], "g", [info], [out]), opset_imports=[helper.make_opsetid(*o) for o in (("", 18), ("own", 1))]
+        helper.make_graph([node], "g", [info], [out]),
+        opset_imports=[helper.make_opsetid(*o) for o in (("", 18), ("own", 1))],
     )
     (again,) = to_onnx(read(model).graph).graph.node
     before = {a.name: a for a in node.attribute}

@@ -1,0 +1,1 @@
+"""Fusion: patterns as data, one matcher for all of them, rules as one file each."""

@@ -1,0 +1,229 @@
+"""Matches one pattern at one place, and says how far it came and what stood in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import isclose
+
+from gexplorer.ir.constant import Constant
+from gexplorer.ir.draft import Draft
+from gexplorer.ir.dtypes import DType
+from gexplorer.ir.graph import Node
+from gexplorer.ir.types import TensorType
+from gexplorer.passes.fusion.pattern import COMMUTATIVE, Const, Either, Op, Pattern, Through, Value
+
+# Operators that only move, retype or reshape data: what usually stands between two that could be one kernel.
+BETWEEN = frozenset(
+    ("Reshape", "Transpose", "Cast", "Identity", "Expand", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Concat", "Pad")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A pattern found.
+
+    Attributes:
+        root: the node that the pattern's outermost operator fits.
+        nodes: nodes that become part of the kernel, root first.
+        values: values by the pattern's names.
+        named: nodes by the pattern's names.
+    """
+
+    root: Node
+    nodes: tuple[Node, ...]
+    values: Mapping[str, str]
+    named: Mapping[str, Node]
+
+    def __getitem__(self, name: str) -> str:
+        """The value that the pattern calls so."""
+        return self.values[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a pattern does not fit, at the point where it came furthest.
+
+    Attributes:
+        matched: how many nodes fitted before.
+        code: what kind of reason.
+        blocker: the node or value in the way.
+        parameters: values for the message.
+    """
+
+    matched: int
+    code: str
+    blocker: str | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    nodes: tuple[Node, ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, Node] = field(default_factory=dict)
+
+
+def match(root: Op, node: Node, draft: Draft) -> Match | Failure:
+    """Matches ``root`` at a node of one of its operators.
+
+    The first way in which it fits is taken, operands in order, then swapped where the operator allows it. Nodes that
+    would become part of the kernel must not be used outside of it, save the root.
+    """
+    search = _Search(draft)
+    for state in search.node(root, node, _State()):
+        found = Match(node, state.nodes, state.values, state.named)
+        outside = _used_outside(found, draft)
+        if outside is None:
+            return found
+        search.note(outside)
+    assert search.furthest is not None
+    return search.furthest
+
+
+class _Search:
+    """Backtracking over the ways in which a pattern may fit; remembers the failure that came furthest."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self.furthest: Failure | None = None
+
+    def note(self, failure: Failure) -> None:
+        if self.furthest is None or failure.matched > self.furthest.matched:
+            self.furthest = failure
+
+    def node(self, wanted: Op, node: Node, state: _State) -> Iterator[_State]:
+        for name, expected in wanted.attributes.items():
+            actual = node.attributes.get(name)
+            if not (expected(actual) if callable(expected) else actual == expected):
+                self._fail(state, "attribute", node.name, op=node.op, attribute=name, value=actual)
+                return
+        if wanted.exact and len(node.inputs) != len(wanted.inputs):
+            self._fail(state, "attribute", node.name, op=node.op, attribute="inputs", value=len(node.inputs))
+            return
+        if wanted.absorbed:
+            state = replace(state, nodes=(*state.nodes, node))
+        if wanted.name:
+            state = replace(state, named={**state.named, wanted.name: node})
+        yield from self._inputs(wanted.inputs, node.inputs, node, state)
+        if len(wanted.inputs) >= 2 and node.op in COMMUTATIVE and len(node.inputs) >= 2:
+            first, second, *rest = node.inputs
+            if first != second:
+                yield from self._inputs(wanted.inputs, (second, first, *rest), node, state)
+
+    def _inputs(
+        self, patterns: tuple[Pattern, ...], inputs: tuple[str, ...], node: Node, state: _State
+    ) -> Iterator[_State]:
+        if not patterns:
+            yield state
+            return
+        if not inputs:
+            self._fail(state, "attribute", node.name, op=node.op, attribute="inputs", value=len(node.inputs))
+            return
+        for following in self.value(patterns[0], inputs[0], node, state):
+            yield from self._inputs(patterns[1:], inputs[1:], node, following)
+
+    def value(self, wanted: Pattern, name: str, user: Node, state: _State) -> Iterator[_State]:
+        match wanted:
+            case Value():
+                bound = state.values.get(wanted.name)
+                if bound is None:
+                    yield replace(state, values={**state.values, wanted.name: name})
+                elif bound == name:
+                    yield state
+                else:
+                    self._fail(state, "different_values", name, name=wanted.name, first=bound, second=name)
+            case Const():
+                yield from self._constant(wanted, name, user, state)
+            case Either():
+                for choice in wanted.choices:
+                    yield from self.value(choice, name, user, state)
+            case Through():
+                yield from self._through(wanted, name, user, state)
+            case Op():
+                producer = self._draft.producer(name) if name else None
+                if producer is None:
+                    self._fail(state, "no_operator", name or user.name, wanted="|".join(wanted.ops), node=user.name)
+                elif not _is_one_of(producer, wanted.ops) or producer.outputs.index(name) != wanted.output:
+                    self._other_operator(wanted, producer, user, state)
+                else:
+                    yield from self.node(wanted, producer, state)
+
+    def _through(self, wanted: Through, name: str, user: Node, state: _State) -> Iterator[_State]:
+        for _ in range(wanted.most + 1):
+            yield from self.value(wanted.inner, name, user, state)
+            producer = self._draft.producer(name) if name else None
+            if producer is None or not _is_one_of(producer, wanted.ops) or not producer.inputs:
+                return
+            state = replace(state, nodes=(*state.nodes, producer))
+            name, user = producer.inputs[0], producer
+
+    def _constant(self, wanted: Const, name: str, user: Node, state: _State) -> Iterator[_State]:
+        constant = self._draft.constant_of(name) if name else None
+        if constant is None:
+            self._fail(state, "not_constant", name or user.name, wanted=wanted.wanted, node=user.name, op=user.op)
+        elif wanted.number is not None and not is_number(constant, wanted.number):
+            self._fail(state, "constant_value", name, wanted=f"{wanted.number:g}", node=user.name, op=user.op)
+        elif wanted.test is not None and not wanted.test(constant):
+            self._fail(state, "constant_value", name, wanted=wanted.wanted, node=user.name, op=user.op)
+        elif wanted.name:
+            bound = state.values.get(wanted.name, name)
+            if bound == name:
+                yield replace(state, values={**state.values, wanted.name: name})
+            else:
+                self._fail(state, "different_values", name, name=wanted.name, first=bound, second=name)
+        else:
+            yield state
+
+    def _other_operator(self, wanted: Op, found: Node, user: Node, state: _State) -> None:
+        """An operator that only moves data, with the wanted one right behind it, is a better answer than its name."""
+        behind = self._draft.producer(found.inputs[0]) if found.op in BETWEEN and found.inputs else None
+        names = "|".join(wanted.ops)
+        if behind is not None and _is_one_of(behind, wanted.ops):
+            more = 1  # it fitted but for what stands between
+            self.note(
+                Failure(
+                    len(state.nodes) + more,
+                    "in_between",
+                    found.name,
+                    {"op": found.op, "wanted": names, "behind": behind.name, "user": user.name, "user_op": user.op},
+                )
+            )
+        else:
+            self._fail(state, "other_operator", found.name, op=found.op, wanted=names, user=user.name, user_op=user.op)
+
+    def _fail(self, state: _State, code: str, blocker: str | None, **parameters: object) -> None:
+        self.note(Failure(len(state.nodes), code, blocker, parameters))
+
+
+def is_number(constant: Constant, number: float) -> bool:
+    """True when every element of a small constant is the number, to within float32 rounding."""
+    if not constant.is_small or constant.dtype == DType.STRING or constant.elements == 0:
+        return False
+    return all(isclose(float(item), number, rel_tol=1e-3 if constant.dtype.bits < 32 else 1e-6) for item in constant.array().reshape(-1))
+
+
+def tensor_of(draft: Draft, name: str) -> TensorType | None:
+    """The tensor type of a value, None where it is unknown or no tensor."""
+    value = draft.value(name)
+    return value.tensor if value is not None else None
+
+
+def _is_one_of(node: Node, ops: tuple[str, ...]) -> bool:
+    return node.op in ops and (not node.domain or node.body is not None)
+
+
+def _used_outside(found: Match, draft: Draft) -> Failure | None:
+    inside = {node.name for node in found.nodes}
+    for node in found.nodes[1:]:
+        for output in node.outputs:
+            if not output:
+                continue
+            if draft.is_result(output):
+                return Failure(len(inside), "is_result", node.name, {"value": output, "op": node.op})
+            for user in draft.users(output):
+                if user.name not in inside:
+                    return Failure(
+                        len(inside), "other_user", user.name, {"value": output, "inner": node.name, "op": user.op}
+                    )
+    return None
