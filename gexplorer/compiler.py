@@ -6,7 +6,7 @@ import gc
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -19,16 +19,21 @@ from gexplorer.ir.verify import verify
 from gexplorer.ops.shapes import Facts, bind_inputs, infer_graph, with_types
 from gexplorer.options import Options
 from gexplorer.passes.base import Context, Limits
-from gexplorer.passes.manager import Progress, chosen_passes, run_passes
+from gexplorer.passes.manager import Progress, plan, run_passes
+from gexplorer.passes.switches import Plan
 from gexplorer.trace.records import Step, Steps
 
 if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
+    from gexplorer.views.why import NearMiss
+
     ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
 
 Tell = Callable[[Progress], None]
+# Steps of the parse stage: read, infer_shapes.
+PARSE_STEPS = 2
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,15 @@ class Compilation:
         source: the model as read.
         options: what was asked for.
         steps: every step of every stage, by number or name.
+        plan: the passes and rules that ran.
+        contents: elements of small integer tensors that shape inference found.
     """
 
     source: SourceModel
     options: Options
     steps: Steps
+    plan: Plan = field(repr=False)
+    contents: Mapping[str, tuple[Dim, ...]] = field(repr=False)
 
     @property
     def graph(self) -> Graph:
@@ -63,9 +72,20 @@ class Compilation:
         return write_report(self, Path(path))
 
     def replace(self, **changes: object) -> Compilation:
-        """The same model compiled with other options; mappings such as ``fusion`` are merged."""
+        """The same model compiled with other options; mappings such as ``fusion`` are merged.
+
+        Only what the change touches is done again: steps before the first one that it touches are shared.
+        """
         options = self.options.with_changes(changes)
-        return self if options == self.options else compile_source(self.source, options)
+        return self if options == self.options else compile_source(self.source, options, previous=self)
+
+    def why(self, rule: str | None = None, node: str | None = None) -> list[NearMiss]:
+        """Every near miss of the rules (of one rule, at one node): where, what blocked it, what would cure it."""
+        from gexplorer.views.why import near_misses
+
+        if rule is not None:
+            plan({rule: True})  # an unknown name is an error with a suggestion, not an empty list
+        return near_misses(self.steps, rule, node)
 
 
 def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) -> Compilation:
@@ -102,28 +122,56 @@ def load(model: ModelLike) -> SourceModel:
     return read(model)
 
 
-def compile_source(source: SourceModel, options: Options, *, tell: Tell | None = None) -> Compilation:
-    """Compiles a model that has been read."""
-    tell = tell or (lambda progress: None)
+def compile_source(
+    source: SourceModel, options: Options, *, tell: Tell | None = None, previous: Compilation | None = None
+) -> Compilation:
+    """Compiles a model that has been read.
+
+    Args:
+        source: the model.
+        options: what is asked for.
+        tell: called before each pass.
+        previous: a compilation of the same model; what the options leave as it was is taken over from it.
+    """
     with paused_gc():
-        passes = chosen_passes(options.fusion)
-        steps, contents = _parse(source, options)
-        limits = Limits(options.fold_read_bytes, options.fold_growth_bytes)
+        chosen = plan(options.fusion, options.preset)
+        steps, contents = _reused(previous, options, chosen) if previous is not None else ([], {})
+        if not steps:
+            steps, contents = _parse(source, options)
+        done = len(steps) - PARSE_STEPS
         steps += run_passes(
             steps[-1].after,
-            passes,
-            Context(limits, contents),
+            chosen.passes[done:],
+            Context(_limits(options), contents, chosen.matches_off),
             first_index=len(steps),
             earlier=steps,
-            tell=tell,
+            tell=tell or (lambda progress: None),
         )
         verify(steps[-1].after)
-        done = Compilation(source, options, Steps(steps))
+        result = Compilation(source, options, Steps(steps), chosen, contents)
     if options.verify == "per-step":
         from gexplorer.validation.equality import require_equal_steps
 
-        require_equal_steps(done.steps, options.seeds)
-    return done
+        require_equal_steps(result.steps, options.seeds)
+    return result
+
+
+def _reused(previous: Compilation, options: Options, chosen: Plan) -> tuple[list[Step], Mapping[str, tuple[Dim, ...]]]:
+    """The steps of an earlier compilation up to the first that would come out another; none if parsing would."""
+    old = previous.options
+    if old.shapes != options.shapes or _limits(old) != _limits(options):
+        return [], {}
+    same = 0
+    for before, now in zip(previous.plan.passes, chosen.passes, strict=False):
+        off = (previous.plan.matches_off.get(now.name), chosen.matches_off.get(now.name))
+        if before is not now or off[0] != off[1]:
+            break
+        same += 1
+    return list(previous.steps[: PARSE_STEPS + same]), previous.contents
+
+
+def _limits(options: Options) -> Limits:
+    return Limits(options.fold_read_bytes, options.fold_growth_bytes)
 
 
 def _parse(source: SourceModel, options: Options) -> tuple[list[Step], Mapping[str, tuple[Dim, ...]]]:

@@ -23,7 +23,8 @@ class Options:
     Attributes:
         soc: the chip, by its CANN name.
         shapes: shape of an input by its name; text names a symbolic dimension.
-        fusion: passes and rules switched on or off, by our name or GE's.
+        preset: which fusion rules run unless switched: ``ge``, ``unconfigured``, ``tensorrt-like`` or ``all``.
+        fusion: passes and rules switched on or off, by our name or GE's; a single match as ``rule:node``; ``ALL``.
         fold_read_bytes: constant folding reads at most so many bytes for one fold.
         fold_growth_bytes: one fold may add at most so many bytes to the model.
         verify: ``per-step`` runs the model after every step and compares it with the model as read.
@@ -32,6 +33,7 @@ class Options:
 
     soc: str = "Ascend910B3"
     shapes: Mapping[str, tuple[DimText, ...]] = field(default_factory=dict)
+    preset: str = "ge"
     fusion: Mapping[str, bool] = field(default_factory=dict)
     fold_read_bytes: int = 1 << 20
     fold_growth_bytes: int = 1 << 20

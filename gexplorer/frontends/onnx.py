@@ -551,19 +551,21 @@ def _graph_texts(graph: onnx.GraphProto) -> Iterable[object]:
     yield from _texts(graph.node)
 
 
-def _texts(nodes: Iterable[onnx.NodeProto]) -> Iterable[object]:
+def _texts(nodes: Iterable[onnx.NodeProto]) -> list[object]:
+    texts: list[object] = []
     for node in nodes:
-        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        texts += (node.name, node.op_type, node.domain, *node.input, *node.output)
         for entry in node.metadata_props:
-            yield from (entry.key, entry.value)
+            texts += (entry.key, entry.value)
         for attribute in node.attribute:
-            yield from (attribute.name, attribute.ref_attr_name)
+            texts += (attribute.name, attribute.ref_attr_name)
             if attribute.type == attribute.TENSOR:
-                yield from _tensor_texts(attribute.t)
+                texts += _tensor_texts(attribute.t)
             elif attribute.type == attribute.GRAPH:
-                yield from _graph_texts(attribute.g)
+                texts += _graph_texts(attribute.g)
             for graph in attribute.graphs:
-                yield from _graph_texts(graph)
+                texts += _graph_texts(graph)
+    return texts
 
 
 def _tensor_texts(tensor: onnx.TensorProto) -> Iterable[object]:

@@ -11,11 +11,12 @@ from importlib.metadata import entry_points
 from time import perf_counter
 
 import gexplorer.passes
-from gexplorer.errors import GexplorerError, OptionError, PassError
+from gexplorer.errors import GexplorerError, PassError
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Graph, Graphs
 from gexplorer.ir.verify import verify_changes
 from gexplorer.passes.base import Context, Log, Pass
+from gexplorer.passes.switches import Plan, is_rule, make_plan
 from gexplorer.trace.records import Place, Reject, Rewrite, Step
 
 _registered: dict[str, type[Pass]] = {}
@@ -33,16 +34,14 @@ def all_passes() -> tuple[type[Pass], ...]:
     return tuple(sorted(found.values(), key=lambda p: (p.order, p.name)))
 
 
-def chosen_passes(switches: Mapping[str, bool]) -> tuple[type[Pass], ...]:
-    """The passes that run when some are switched on or off by name (ours or GE's)."""
-    passes = all_passes()
-    by_name = {p.name: p.name for p in passes} | {p.ge_name: p.name for p in passes if p.ge_name}
-    wanted: dict[str, bool] = {}
-    for name, on in switches.items():
-        if name not in by_name:
-            raise OptionError(f"no pass {name!r}; there are: {', '.join(p.name for p in passes)}")
-        wanted[by_name[name]] = on
-    return tuple(p for p in passes if wanted.get(p.name, p.default))
+def plan(switches: Mapping[str, bool], preset: str = "ge") -> Plan:
+    """What runs when some passes, rules or single matches are switched on or off, see ``switches.make_plan``."""
+    return make_plan(all_passes(), preset, switches)
+
+
+def chosen_passes(switches: Mapping[str, bool], preset: str = "ge") -> tuple[type[Pass], ...]:
+    """The passes of a plan."""
+    return plan(switches, preset).passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,7 @@ def run_passes(
             rejects=tuple(rejects),
             messages=pass_class.messages,
             summary=pass_class.summary(),
+            is_fusion=is_rule(pass_class),
         )
         steps.append(step)
         graph = after

@@ -104,6 +104,7 @@ class Step:
         rejects: what it left alone, and why.
         messages: sentences for the codes of rewrites and rejects.
         summary: what it does, as a sentence.
+        is_fusion: whether the step is a fusion rule, not a general pass.
         nodes_before: nodes before, nested graphs included.
     """
 
@@ -118,6 +119,7 @@ class Step:
     rejects: tuple[Reject, ...] = ()
     messages: Mapping[str, Message] = field(default_factory=dict)
     summary: str = ""
+    is_fusion: bool = False
 
     @cached_property
     def nodes_before(self) -> int:

@@ -281,7 +281,7 @@ def _step(step: Step) -> StepReport:
 
 
 def _not_run(options: Options) -> tuple[str, ...]:
-    chosen = {p.name for p in chosen_passes(options.fusion)}
+    chosen = {p.name for p in chosen_passes(options.fusion, options.preset)}
     return tuple(p.name for p in all_passes() if p.name not in chosen)
 
 

@@ -75,7 +75,7 @@ def step_row(step: Step) -> dict[str, object]:
 
 def rule_rows(steps: Steps, options: Options) -> list[dict[str, object]]:
     """One row per pass: how often its pattern was found, how often it acted, and every near miss."""
-    enabled = {p.name for p in chosen_passes(options.fusion)}
+    enabled = {p.name for p in chosen_passes(options.fusion, options.preset)}
     ran = {step.name: step for step in steps if step.stage == "passes"}
     rows: list[dict[str, object]] = []
     for pass_class in all_passes():

@@ -10,6 +10,7 @@ from immutables import Map
 from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import NO_ATTRIBUTES, Graph, Node, Value, make_graph, program_key
+from gexplorer.ir.types import Type
 
 # Domain of fused nodes in the graph.
 KERNEL_DOMAIN = "ge"
@@ -114,9 +115,7 @@ def _body(
     names |= {value: f"v{i}" for i, value in enumerate(made)}
     names[""] = ""
     inner: list[Node] = []
-    values: list[Value] = [
-        Value(names[value], _type(draft, value), constant=data) for value, data in constants.items()
-    ]
+    values: list[Value] = [Value(names[value], _type(draft, value), constant=data) for value, data in constants.items()]
     for index, node in enumerate(nodes):
         own = replace(
             node,
@@ -138,7 +137,7 @@ def _body(
     )
 
 
-def _type(draft: Draft, name: str) -> object:
+def _type(draft: Draft, name: str) -> Type | None:
     value = draft.value(name)
     return value.type if value is not None else None
 
@@ -148,6 +147,8 @@ def _common_scope(scopes: Sequence[str]) -> str:
     common = scopes[0].split(".") if scopes else []
     for scope in scopes[1:]:
         parts = scope.split(".")
-        length = next((i for i, (a, b) in enumerate(zip(common, parts, strict=False)) if a != b), min(len(common), len(parts)))
+        length = next(
+            (i for i, (a, b) in enumerate(zip(common, parts, strict=False)) if a != b), min(len(common), len(parts))
+        )
         common = common[:length]
     return ".".join(common)

@@ -143,7 +143,9 @@ class _Search:
             case Op():
                 producer = self._draft.producer(name) if name else None
                 if producer is None:
-                    self._fail(state, "no_operator", name or user.name, wanted="|".join(wanted.ops), node=user.name)
+                    around = bool(name) and self._draft.own_value(name) is None
+                    code = "boundary" if around else "no_operator"
+                    self._fail(state, code, name or user.name, wanted="|".join(wanted.ops), user=user.name)
                 elif not _is_one_of(producer, wanted.ops) or producer.outputs.index(name) != wanted.output:
                     self._other_operator(wanted, producer, user, state)
                 else:
@@ -189,6 +191,8 @@ class _Search:
                     {"op": found.op, "wanted": names, "behind": behind.name, "user": user.name, "user_op": user.op},
                 )
             )
+        elif found.body is not None and any(_is_one_of(inner, wanted.ops) for inner in found.body.nodes.values()):
+            self._fail(state, "taken", found.name, op=found.op, wanted=names, user=user.name, user_op=user.op)
         else:
             self._fail(state, "other_operator", found.name, op=found.op, wanted=names, user=user.name, user_op=user.op)
 
@@ -200,7 +204,10 @@ def is_number(constant: Constant, number: float) -> bool:
     """True when every element of a small constant is the number, to within float32 rounding."""
     if not constant.is_small or constant.dtype == DType.STRING or constant.elements == 0:
         return False
-    return all(isclose(float(item), number, rel_tol=1e-3 if constant.dtype.bits < 32 else 1e-6) for item in constant.array().reshape(-1))
+    return all(
+        isclose(float(item), number, rel_tol=1e-3 if constant.dtype.bits < 32 else 1e-6)
+        for item in constant.array().reshape(-1)
+    )
 
 
 def tensor_of(draft: Draft, name: str) -> TensorType | None:

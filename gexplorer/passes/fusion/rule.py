@@ -22,7 +22,15 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
         "move {blocker} before {behind} or behind {user}, or remove it",
     ),
     other_operator=Message("{user} ({user_op}) reads {blocker} ({op}), not {wanted}"),
-    no_operator=Message("{node} reads {blocker}, which no {wanted} makes: it is an input or a constant"),
+    no_operator=Message("{user} reads {blocker}, which no {wanted} makes: it is an input or a constant"),
+    boundary=Message(
+        "{user} reads {blocker}, which is made outside of the branch or loop body that {user} is in",
+        "export the model without data-dependent branches and loops",
+    ),
+    taken=Message(
+        "the {wanted} that {user} ({user_op}) reads went into {blocker} ({op}) by a rule that runs before",
+        "switch that rule off to let this one fuse",
+    ),
     not_constant=Message(
         "{node} ({op}) reads {blocker}, which is computed at run time; {wanted} is needed", "make {blocker} a constant"
     ),
@@ -30,10 +38,14 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
     attribute=Message("{blocker} ({op}) has {attribute} = {value}"),
     different_values=Message("{first} and {second} would have to be the same value ({name})"),
     other_user=Message(
-        "{value}, which {inner} makes, is also used by {blocker} ({op})", "let {blocker} compute it anew, or read the result"
+        "{value}, which {inner} makes, is also used by {blocker} ({op})",
+        "let {blocker} compute it anew, or read the result",
     ),
+    match_off=Message("this match is switched off", "switch it on: --on {rule}:{blocker}"),
     fused=Message("{count} operators become one {kernel} kernel: {members}"),
-    is_result=Message("{value}, which {blocker} ({op}) makes, is a result of the graph", "take {value} off the results"),
+    is_result=Message(
+        "{value}, which {blocker} ({op}) makes, is a result of the graph", "take {value} off the results"
+    ),
 )
 
 
@@ -89,13 +101,14 @@ class Rule(Pass):
         """Tries the pattern at every node of its outermost operators, in program order."""
         patterns = (self.pattern,) if isinstance(self.pattern, Op) else tuple(self.pattern)
         roots = tuple(dict.fromkeys(name for wanted in patterns for name in wanted.ops))
+        off = context.matches_off.get(self.name, frozenset())
         for node in draft.candidates(*roots):
             current = draft.current(node)
             if current is None or current.op not in roots or (current.domain and current.body is None):
                 continue
-            self._try(patterns, current, draft, log)
+            self._try(patterns, current, draft, log, off=node.name in off)
 
-    def _try(self, patterns: Sequence[Op], node: Node, draft: Draft, log: Log) -> None:
+    def _try(self, patterns: Sequence[Op], node: Node, draft: Draft, log: Log, *, off: bool) -> None:
         furthest: Failure | None = None
         for wanted in patterns:
             if node.op not in wanted.ops:
@@ -108,6 +121,9 @@ class Rule(Pass):
             refused = self.check(found, draft)
             if refused is not None:
                 log.reject(node, refused.code, refused.blocker, **refused.parameters)
+                return
+            if off:
+                log.reject(node, "match_off", node.name, rule=self.name)
                 return
             names = ", ".join(member.name for member in found.nodes)
             with log.rewrite(node, "fused", kernel=self.kernel, members=names, count=len(found.nodes)):
