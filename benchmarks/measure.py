@@ -81,19 +81,21 @@ def _run(tool: str, model: Prepared, tiny: Prepared, limits: Limits) -> Run:
         err.seek(0)
         said, complained = out.read(), err.read().decode(errors="replace")
     found = json.loads(said) if process.returncode == 0 else {"cpu_seconds": None, "nodes_after": None}
-    failure = _reason(process.returncode, complained, limits) if process.returncode else ""
     # The kernel counts resident sizes in KiB, on macOS in bytes.
-    peak = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-    return Run(tool, model.name, weights, model.nodes, **found, peak_rss_mb=round(peak), failure=failure)
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1 << 10)
+    failure = _reason(process.returncode, complained, peak, limits) if process.returncode else ""
+    return Run(tool, model.name, weights, model.nodes, **found, peak_rss_mb=peak >> 20, failure=failure)
 
 
-def _reason(code: int, complained: str, limits: Limits) -> str:
+def _reason(code: int, complained: str, peak_bytes: int, limits: Limits) -> str:
     """Why a process ended without a result."""
-    if code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return f"more than {limits.cpu_seconds} s CPU" if code == -signal.SIGXCPU else "killed by the system"
-    lines = [line.strip() for line in complained.splitlines() if line.strip()] or [""]
-    if any(sign in complained for sign in ("MemoryError", "bad_alloc", "Cannot allocate memory")):
+    if code == -signal.SIGXCPU:
+        return f"more than {limits.cpu_seconds} s CPU"
+    # Not everyone who is refused memory says so; some crash.
+    refused = any(sign in complained for sign in ("MemoryError", "bad_alloc", "Cannot allocate memory"))
+    if refused or peak_bytes > 0.9 * limits.memory_bytes:
         return f"more than {limits.memory_bytes / (1 << 30):g} GB of memory"
     if code < 0:
-        return f"crashed ({signal.Signals(-code).name}) {lines[-1][:100]}".strip()
-    return lines[-1][:140] or f"exit status {code}"
+        return f"crashed ({signal.Signals(-code).name})"
+    last = [line.strip() for line in complained.splitlines() if line.strip()][-1:]
+    return last[0][:140] if last else f"exit status {code}"

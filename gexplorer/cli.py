@@ -57,6 +57,15 @@ def cli() -> None:
     """
 
 
+# The flags that say which passes and rules run.
+switch_options = (
+    click.option("--preset", default=None, metavar="NAME", help="ge (default), unconfigured, tensorrt-like or all."),
+    click.option("--switch", type=click.Path(path_type=Path), help="A fusion switch file: text, JSON or INI."),
+    click.option("--off", multiple=True, metavar="RULE[:NODE]", help="Switch a pass, a rule or one match off."),
+    click.option("--on", multiple=True, metavar="RULE[:NODE]", help="Switch a pass, a rule or one match on."),
+)
+
+
 def compile_options(command: Command) -> Command:
     """The flags that every command which compiles has."""
     for decorate in reversed(
@@ -64,8 +73,7 @@ def compile_options(command: Command) -> Command:
             click.argument("model"),
             click.option("--soc", default=None, metavar="NAME", help="The chip, such as Ascend910B3."),
             click.option("--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224", help="Shape of an input."),
-            click.option("--off", multiple=True, metavar="RULE", help="Switch a pass or rule off."),
-            click.option("--on", multiple=True, metavar="RULE", help="Switch a pass or rule on."),
+            *switch_options,
             click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
         )
     ):
@@ -77,6 +85,8 @@ def compile_model(
     model: str,
     soc: str | None,
     shapes: tuple[str, ...],
+    preset: str | None,
+    switch: Path | None,
     off: tuple[str, ...],
     on: tuple[str, ...],
     settings: tuple[str, ...],
@@ -85,16 +95,33 @@ def compile_model(
     from gexplorer.compiler import compile as compile_  # the heavy imports start here
     from gexplorer.options import parse_settings, parse_shapes
 
-    both = sorted({*on} & {*off})
-    if both:
-        raise OptionError(f"{both[0]} is switched both on and off")
     options = parse_settings(settings)
     options["shapes"] = parse_shapes(shapes)
-    options["fusion"] = dict.fromkeys(on, True) | dict.fromkeys(off, False)
+    options["fusion"] = _switches(switch, on, off)
+    if preset is not None:
+        options["preset"] = preset
     if soc is not None:
         options["soc"] = soc
     with _progress() as tell:
         return compile_(model, tell=tell, **options)
+
+
+def _switches(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) -> dict[str, bool]:
+    """What a switch file says, then what the flags say."""
+    both = sorted({*on} & {*off})
+    if both:
+        raise OptionError(f"{both[0]} is switched both on and off")
+    wanted = dict.fromkeys(on, True) | dict.fromkeys(off, False)
+    if switch is None:
+        return wanted
+    from gexplorer.passes.fusion.switch_file import read_switch_file
+    from gexplorer.passes.manager import all_passes
+
+    file = read_switch_file(switch, [name for p in all_passes() for name in (p.name, p.ge_name) if name])
+    if file.unmodelled:
+        shown = ", ".join(file.unmodelled[:5]) + (", ..." if len(file.unmodelled) > 5 else "")
+        click.echo(f"{switch}: gexplorer has no rule for {len(file.unmodelled)} of the names: {shown}", err=True)
+    return {**file.switches, **wanted}
 
 
 @contextmanager
@@ -115,10 +142,13 @@ def _progress() -> Generator[Callable[[Progress], None] | None]:
 @cli.command()
 @compile_options
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the summary as JSON; - for standard output.")
-def compile(json_to: str | None, **common: Any) -> None:
+@click.option("--log", "log_to", metavar="FILE|-", help="Write log lines as CANN does; - for standard error.")
+def compile(json_to: str | None, log_to: str | None, **common: Any) -> None:
     """Compile a model and print what each stage did."""
-    _require_writable(json_to)
+    _require_writable(json_to, log_to)
     compiled = compile_model(**common)
+    if log_to is not None:
+        _write_log(compiled, log_to)
     if json_to is not None:
         _write_json(compiled.summary(), json_to)
     if json_to != "-":
@@ -160,6 +190,29 @@ def steps(step: str | None, onnx_to: Path | None, as_text: bool, json_to: str | 
         print_steps(compiled.steps)
     else:
         print_step(chosen)
+
+
+@cli.command()
+@compile_options
+@click.option("--rule", metavar="RULE", help="Only this rule or pass.")
+@click.option("--node", metavar="NODE", help="Only places at this node, or blocked by it.")
+@click.option("--json", "json_to", metavar="FILE|-", help="Write near misses and blockers as JSON.")
+def why(rule: str | None, node: str | None, json_to: str | None, **common: Any) -> None:
+    """Say why operators were not fused: every near miss, what blocked it, what would cure it."""
+    _require_writable(json_to)
+    compiled = compile_model(**common)
+    misses = compiled.why(rule, node)
+    from dataclasses import asdict
+
+    from gexplorer.views.why import ranked_blockers
+
+    blockers = ranked_blockers(compiled.steps)
+    if json_to is not None:
+        _write_json({"near_misses": [asdict(m) for m in misses], "blockers": [asdict(b) for b in blockers]}, json_to)
+        return
+    from gexplorer.render.terminal_why import print_why
+
+    print_why(misses, blockers if rule is None and node is None else [])
 
 
 @cli.command()
@@ -220,6 +273,22 @@ def _step(compiled: Compilation, wanted: str | None) -> Any:
     except (KeyError, IndexError):
         names = ", ".join(step.name for step in compiled.steps)
         raise OptionError(f"no step {wanted!r}; there are 0 to {len(compiled.steps) - 1}: {names}") from None
+
+
+def _write_log(compiled: Compilation, target: str) -> None:
+    import os
+    from datetime import datetime
+
+    from gexplorer.views.log import framed, log_lines
+
+    now, pid = datetime.now(), os.getpid()
+    text = "".join(f"{framed(line, now, pid)}\n" for line in log_lines(compiled.steps))
+    if target == "-":
+        sys.stderr.write(text)
+    else:
+        from gexplorer.output import write_file
+
+        write_file(target, text)
 
 
 def _write_json(data: object, target: str) -> None:

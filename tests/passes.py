@@ -18,6 +18,8 @@ from gexplorer.passes.manager import run_passes
 from gexplorer.trace.records import Step
 from gexplorer.validation.equality import compare_steps
 
+SEEDS = (0, 1)
+SIZES = {"n": 3}
 _TYPE = r'(seq\(|optional\()*\w+\[("[^"]*"|[^]])*\](:\w+)?\)*'
 
 
@@ -97,7 +99,7 @@ def _check_numbers(step: Step) -> None:
     for graph in graphs:
         verify(graph)
     try:
-        found = compare_steps([step, *(replace(step, after=graph) for graph in graphs)], seeds=(0, 1), sizes={"n": 3})
+        found = compare_steps([step, *(replace(step, after=graph) for graph in graphs)], seeds=SEEDS, sizes=SIZES)
     except ModelError:
         assert not _runs(step.before), "the model runs before the pass and not after"
         return
@@ -107,7 +109,7 @@ def _check_numbers(step: Step) -> None:
 def _runs(graph: Graph) -> bool:
     step = Step(0, "passes", "", None, graph, graph, 0.0)
     try:
-        compare_steps([step], sizes={"n": 3})
+        compare_steps([step], seeds=SEEDS, sizes=SIZES)
     except ModelError:
         return False
     return True

@@ -62,6 +62,10 @@ def _check(node: Node, version: int) -> None:
         raise VerifyError(node.name, "Constant: exactly one attribute is wanted, its value")
 
 
+# onnxruntime had these among ONNX's operators before ONNX did, and models written then name them so.
+_OLDER_THAN_ONNX = {("", "LayerNormalization")}
+
+
 @cache
 def _signature(op: str, domain: str, version: int) -> _Signature | str | None:
     """The signature; None where ONNX says nothing, a sentence where the operator is of another opset."""
@@ -72,6 +76,8 @@ def _signature(op: str, domain: str, version: int) -> _Signature | str | None:
     try:
         schema = onnx.defs.get_schema(op, version, domain)
     except (onnx.defs.SchemaError, TypeError):  # TypeError: a number that C++ cannot hold
+        if (domain, op) in _OLDER_THAN_ONNX:
+            return None
         return f"there is no operator {op} in opset {version} of {domain or 'ai.onnx'}"
     if schema.deprecated:
         return None

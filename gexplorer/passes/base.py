@@ -11,7 +11,7 @@ from typing import ClassVar
 from immutables import Map
 
 from gexplorer.ir.draft import Draft
-from gexplorer.ir.graph import Node
+from gexplorer.ir.graph import Node, Value
 from gexplorer.ir.symbols import Dim
 from gexplorer.trace.records import Message, Place, Reject, Rewrite
 
@@ -59,8 +59,8 @@ class Log:
         self.rejects: list[Reject] = []
 
     @contextmanager
-    def rewrite(self, node: Node, code: str, /, **parameters: object) -> Generator[None]:
-        """Records all edits made inside the block as one rewrite."""
+    def rewrite(self, node: Node | Value, code: str, /, **parameters: object) -> Generator[None]:
+        """Records all edits made inside the block as one rewrite, about a node (a value where there is no node)."""
         start = len(self._draft.changes)
         yield
         changes = tuple(self._draft.changes[start:])

@@ -57,6 +57,7 @@ class ConstantFolding(Pass):
             "raise fold_read_bytes",
         ),
         unavailable=Message("{blocker} is not available, so {node} ({op}) cannot be folded"),
+        quantised=Message("{node} ({op}) gives {blocker} weights that a kernel for int8 reads as they are"),
         unknown_size=Message("the size of what {node} ({op}) gives is not known beforehand"),
         not_evaluated=Message("{node} ({op}) was not evaluated: {why}"),
     )
@@ -79,6 +80,10 @@ class ConstantFolding(Pass):
                 self._fold(current, inputs, draft, log, known)
 
     def _may_fold(self, node: Node, inputs: list[Constant | None], draft: Draft, log: Log, limits: Limits) -> bool:
+        kernel = _int8_kernel(node, draft)
+        if kernel is not None:
+            log.reject(node, "quantised", blocker=kernel.name, op=node.op)
+            return False
         read_bytes = 0
         for name, data in zip(node.inputs, inputs, strict=True):
             if data is not None and not data.available:
@@ -135,6 +140,17 @@ class ConstantFolding(Pass):
                     output, draft.add_constant(np.ascontiguousarray(result).reshape(result.shape), output)
                 )
             draft.remove(draft.node(node.name))
+
+
+def _int8_kernel(node: Node, draft: Draft) -> Node | None:
+    """Which user of dequantised weights may become a kernel for int8, where the other operand is dequantised too."""
+    if node.op != "DequantizeLinear":
+        return None
+    for user in draft.users(node.outputs[0]):
+        data = draft.producer(user.inputs[0]) if user.op in ("Conv", "MatMul", "Gemm") and user.inputs else None
+        if data is not None and data.op == "DequantizeLinear" and node.outputs[0] in user.inputs[1:]:
+            return user
+    return None
 
 
 def _tensor(draft: Draft, name: str) -> TensorType | None:

@@ -31,9 +31,8 @@ class ConstantMerging(Pass):
         for kept, *doubles in groups.values():
             if not doubles:
                 continue
-            anchor = next(iter(draft.users(doubles[0])), None) or draft.anchor()
-            if anchor is None:
-                continue
+            anchor = next(iter(draft.users(doubles[0])), None) or draft.anchor() or draft.value(kept)
+            assert anchor is not None
             with log.rewrite(anchor, "equal", kept=kept, count=len(doubles)):
                 for name in doubles:
                     draft.replace_uses(name, kept)

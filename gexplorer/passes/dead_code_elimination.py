@@ -34,9 +34,7 @@ class DeadCodeElimination(Pass):
                 draft.remove(current)
         unused = [v for v in draft.unused_constants() if v.constant is not None]
         if unused:
-            anchor = draft.anchor()
-            if anchor is None:
-                return
+            anchor = draft.anchor() or unused[0]
             size = sum(value.constant.nbytes for value in unused if value.constant is not None)
             with log.rewrite(anchor, "unused_constants", count=len(unused), bytes=size):
                 for value in unused:

@@ -31,22 +31,24 @@ class NoopElimination(Pass):
         same_shape=Message("{node} ({op}) gives its input: both are {type}"),
         neutral=Message("{node} ({op}) gives its input: the other operand is {constant} everywhere"),
         single=Message("{node} ({op}) has one operand and gives it unchanged"),
+        part=Message("{node} ({op}) cuts its input into one part"),
     )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
-        """Tries the check of each operator on its nodes."""
-        for op, check in _CHECKS.items():
-            for node in draft.candidates(op):
-                current = draft.current(node)
-                if current is None or node.domain or draft.opsets.get("", 0) < 7:
-                    continue
-                found = check(current, draft)
-                if found is None or not _same_type(current, found[0], draft):
-                    continue
-                source, code, parameters = found
-                with log.rewrite(node, code, op=op, **parameters):
-                    draft.replace_uses(current.outputs[0], source)
-                    draft.remove(draft.node(node.name))
+        """One sweep in program order, since the constant that makes one node idle may come through another."""
+        if draft.opsets.get("", 0) < 7:
+            return
+        for node in draft.candidates(*_CHECKS):
+            current = draft.current(node)
+            if current is None or node.domain:
+                continue
+            found = _CHECKS[node.op](current, draft)
+            if found is None or not _same_type(current, found[0], draft):
+                continue
+            source, code, parameters = found
+            with log.rewrite(node, code, op=node.op, **parameters):
+                draft.replace_uses(current.outputs[0], source)
+                draft.remove(current)
 
 
 Found = tuple[str, str, Mapping[str, object]] | None
@@ -72,7 +74,11 @@ def _same_shape(node: Node, draft: Draft) -> Found:
 
 
 def _single_operand(node: Node, draft: Draft) -> Found:
-    return (node.inputs[0], "single", {}) if len(node.inputs) == 1 and len(node.outputs) == 1 else None
+    return (node.inputs[0], "single", {}) if len(node.inputs) == 1 else None
+
+
+def _single_part(node: Node, draft: Draft) -> Found:
+    return (node.inputs[0], "part", {}) if len(node.outputs) == 1 else None
 
 
 def _whole_slice(node: Node, draft: Draft) -> Found:
@@ -144,7 +150,7 @@ _CHECKS: Mapping[str, Callable[[Node, Draft], Found]] = {
     "Sum": _single_operand,
     "Max": _single_operand,
     "Min": _single_operand,
-    "Split": _single_operand,
+    "Split": _single_part,
     "Mul": _neutral(1, either_side=True),
     "Div": _neutral(1, either_side=False),
     "Add": _neutral(-0.0, either_side=True),

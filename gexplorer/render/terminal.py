@@ -25,28 +25,28 @@ EXAMPLES = 3
 
 def print_compilation(compiled: Compilation) -> None:
     """The result of ``gexplorer compile``: model, steps, and what stood in the way."""
-    console = _console()
+    out = console()
     source = compiled.source
     graph = compiled.graph
     opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in sorted(source.graph.opsets.items()))
-    console.print(f"[bold]{escape(source.name)}[/bold] for {escape(compiled.options.soc)}")
-    console.print(f"{count_text(source.nodes)} ONNX nodes, opset {escape(opsets)}")
+    out.print(f"[bold]{escape(source.name)}[/bold] for {escape(compiled.options.soc)}")
+    out.print(f"{count_text(source.nodes)} ONNX nodes, opset {escape(opsets)}")
     for name in graph.inputs:
-        console.print(f"  input  {escape(name)}: {escape(str(graph.values[name].type))}")
+        out.print(f"  input  {escape(name)}: {escape(str(graph.values[name].type))}")
     for value, name in zip(graph.outputs, graph.output_names, strict=True):
-        console.print(f"  output {escape(name)}: {escape(str(getattr(graph.values.get(value), 'type', None)))}")
+        out.print(f"  output {escape(name)}: {escape(str(getattr(graph.values.get(value), 'type', None)))}")
     if source.missing:
         files = escape(", ".join(source.missing))
-        console.print(f"[yellow]weights not available:[/yellow] {files}; what needs their bytes is skipped")
-    console.print()
+        out.print(f"[yellow]weights not available:[/yellow] {files}; what needs their bytes is skipped")
+    out.print()
     print_steps(compiled.steps)
     built = {step.stage for step in compiled.steps}
     waiting = [stage for stage in STAGES if stage not in built]
     if waiting:
-        console.print(f"\n[dim]Stages not built yet: {', '.join(waiting)}[/dim]")
+        out.print(f"\n[dim]Stages not built yet: {', '.join(waiting)}[/dim]")
     before, after = compiled.steps[0].nodes_before, compiled.steps[-1].nodes_after
     seconds = sum(step.seconds for step in compiled.steps)
-    console.print(f"\n[bold]{count_text(before)} -> {count_text(after)} nodes[/bold] in {time_text(seconds)}")
+    out.print(f"\n[bold]{count_text(before)} -> {count_text(after)} nodes[/bold] in {time_text(seconds)}")
 
 
 def print_steps(steps: Steps) -> None:
@@ -74,27 +74,27 @@ def print_steps(steps: Steps) -> None:
             time_text(step.seconds),
             style="dim" if quiet else None,
         )
-    _console().print(table)
+    console().print(table)
 
 
 def print_step(step: Step) -> None:
     """One step: what it does, what it did, and what it nearly did."""
-    console = _console()
+    out = console()
     ge_name = f"  [dim]GE: {step.ge_name}[/dim]" if step.ge_name else ""
-    console.print(f"[bold]{step.index} {step.name}[/bold] ({step.stage}){ge_name}")
+    out.print(f"[bold]{step.index} {step.name}[/bold] ({step.stage}){ge_name}")
     if step.summary:
-        console.print(escape(step.summary))
-    console.print(
+        out.print(escape(step.summary))
+    out.print(
         f"{count_text(step.nodes_before)} -> {count_text(step.nodes_after)} nodes in {time_text(step.seconds)}\n"
     )
     if step.rewrites:
-        console.print(f"[bold]{count_text(len(step.rewrites))} rewrites[/bold]")
-        _print_grouped(console, step, step.rewrites)
+        out.print(f"[bold]{count_text(len(step.rewrites))} rewrites[/bold]")
+        _print_grouped(out, step, step.rewrites)
     if step.rejects:
-        console.print(f"[bold]{count_text(len(step.rejects))} near misses[/bold]")
-        _print_grouped(console, step, step.rejects)
+        out.print(f"[bold]{count_text(len(step.rejects))} near misses[/bold]")
+        _print_grouped(out, step, step.rejects)
     if not step.rewrites and not step.rejects:
-        console.print("[dim]It found nothing to do.[/dim]")
+        out.print("[dim]It found nothing to do.[/dim]")
 
 
 def print_rules(rows: Sequence[Mapping[str, object]]) -> None:
@@ -108,20 +108,20 @@ def print_rules(rows: Sequence[Mapping[str, object]]) -> None:
         ge_name = f" [dim]({row['ge_name']})[/dim]" if row["ge_name"] else ""
         text = f"{escape(str(row['summary']))}{ge_name}"
         table.add_row(str(row["order"]), escape(str(row["name"])), "on" if row["default"] else "off", text)
-    _console().print(table)
+    console().print(table)
 
 
 def print_zoo(rows: Sequence[Mapping[str, object]]) -> None:
     """The models that are built in."""
-    console = _console()
+    out = console()
     for row in rows:
         options = row["options"]
         assert isinstance(options, Mapping)
         shown = ", ".join(f"{key}={value}" for key, value in options.items())
-        console.print(f"[bold]{escape(str(row['name']))}[/bold]")
-        console.print(Padding(escape(str(row["summary"])), (0, 0, 0, 2)))
-        console.print(Padding(f"[dim]{escape(shown)}[/dim]", (0, 0, 0, 4)))
-    console.print("\nOptions follow a colon: [bold]gexplorer compile llama2-7b:layers=2,seq=128[/bold]")
+        out.print(f"[bold]{escape(str(row['name']))}[/bold]")
+        out.print(Padding(escape(str(row["summary"])), (0, 0, 0, 2)))
+        out.print(Padding(f"[dim]{escape(shown)}[/dim]", (0, 0, 0, 4)))
+    out.print("\nOptions follow a colon: [bold]gexplorer compile llama2-7b:layers=2,seq=128[/bold]")
 
 
 class ProgressLine:
@@ -164,19 +164,19 @@ class ProgressLine:
                 self._bar.start()
 
 
-def _print_grouped(console: Console, step: Step, records: Sequence[Rewrite] | Sequence[Reject]) -> None:
+def _print_grouped(out: Console, step: Step, records: Sequence[Rewrite] | Sequence[Reject]) -> None:
     counts = Counter(record.code for record in records)
     for code, count in counts.most_common():
         same = [record for record in records if record.code == code]
-        console.print(f"  {code} x {count_text(count)}")
+        out.print(f"  {code} x {count_text(count)}")
         for record in same[:EXAMPLES]:
-            console.print(f"    {escape(step.reason(record))}")
+            out.print(f"    {escape(step.reason(record))}")
         if count > EXAMPLES:
-            console.print(f"    [dim]... {count_text(count - EXAMPLES)} more[/dim]")
+            out.print(f"    [dim]... {count_text(count - EXAMPLES)} more[/dim]")
         first = same[0]
         hint = step.hint(first) if isinstance(first, Reject) else None
         if hint:
-            console.print(f"    [green]cure:[/green] {escape(hint)}")
+            out.print(f"    [green]cure:[/green] {escape(hint)}")
 
 
 def escape(text: str) -> str:
@@ -186,6 +186,7 @@ def escape(text: str) -> str:
     return markup.escape(text)
 
 
-def _console() -> Console:
+def console() -> Console:
+    """Where everything is printed: as wide as the terminal, 80 columns where there is none."""
     width = None if sys.stdout.isatty() else 80
     return Console(width=width, highlight=False, soft_wrap=False)

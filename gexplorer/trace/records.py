@@ -40,7 +40,7 @@ class Rewrite:
     """One rewrite of a pass, small: the graph after it is made by replaying its changes.
 
     Attributes:
-        node: name of the node that it is about.
+        node: name of the node that it is about; of a value where there is no node.
         code: key into the pass's messages.
         parameters: values for the message.
         changes: what it did to the graph's maps.

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import parser
 
+import gexplorer
 from tests.mutations import damaged_bytes, damaged_model
 from tests.small_models import DATA, DATA_FILE, build
 from tests.trial import Trials
@@ -62,6 +63,17 @@ def test_the_models_themselves_compile_and_answer_the_same(name, trials, folder)
     assert outcome.compared
 
 
+@pytest.mark.parametrize("name", sorted(build()))
+def test_the_order_of_the_nodes_in_the_file_does_not_matter(name, trials, folder):
+    model = build()[name]
+    model.graph.node.reverse()
+    positions = [node.position for node in gexplorer.compile(model).steps["read"].after.order]
+    assert positions == sorted(positions)
+    outcome = outcome_of(trials, folder, model)
+    assert not outcome.fault
+    assert not outcome.refused
+
+
 @given(data=st.data())
 @patient
 def test_damaged_bytes(data, trials, folder):
@@ -99,3 +111,14 @@ def test_what_takes_terabytes_is_not_computed(body, trials, folder):
     outcome = outcome_of(trials, folder, parser.parse_model(HUGE.replace("BODY", body)))
     assert not outcome.fault  # such as a hang, or a death for want of memory
     assert not outcome.refused
+
+
+@pytest.mark.parametrize(
+    "body", ["y = ConstantOfShape(s)", "y = Expand(f, s)", "y = Tile(cell, s)", "y = Range(zero, big, f)"]
+)
+def test_a_fold_may_not_swell_the_model(body):
+    constants = "int64[2] s = {4096, 4096}, float f = {1}, float[1, 1] cell = {1}, float zero = {0}, float big = {1e6}"
+    head = '<ir_version: 10, opset_import: ["": 21]> swell () => (float[a] y)'
+    graph = gexplorer.compile(parser.parse_model(f"{head} <{constants}> {{ {body} }}")).graph
+    assert len(graph) == 1
+    assert sum(value.constant.nbytes for value in graph.constants) < 100

@@ -310,6 +310,13 @@ def test_a_bad_step(arguments, why, folder):
     assert why in refuse("steps", "good.onnx", *arguments)
 
 
+@pytest.mark.parametrize(
+    "arguments", [["compile", "--json", "folder"], ["steps", "--onnx", "folder"], ["report", "-o", "folder"]]
+)
+def test_a_place_is_looked_at_before_the_work(arguments, folder):
+    assert "is a directory" in refuse(*arguments, "missing.onnx")
+
+
 @pytest.mark.parametrize("output", ["folder", "nowhere/report.html"])
 def test_a_bad_place_for_the_report(output, folder):
     refuse("report", "good.onnx", "-o", output)

@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import stat
@@ -76,14 +77,26 @@ def test_what_is_seen_meanwhile_is_the_old_file(old):
     assert old.read_text() == "new"
 
 
-def test_a_full_disk_is_an_error_of_one_line(old):
-    with pytest.raises(OptionError, match="/dev/full: cannot write: No space left on device"):
-        write_file("/dev/full", "x" * 100_000)
+def test_a_full_disk_is_an_error_of_one_line(old, monkeypatch):
+    def fail(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OptionError, match=r"out\.txt: cannot write: No space left on device"):
+        write_file(old, "new")
+    assert old.read_text() == "old"
+    assert alone(old)
 
 
-def test_a_device_is_written_to_and_not_replaced():
-    write_file("/dev/null", "gone")
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+def test_what_is_no_regular_file_is_written_to_and_not_replaced(tmp_path):
+    # A pipe of our own: to try this on a real device would, as root and with a fault in the code, destroy it.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(pipe, "new")
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_a_link_is_followed(old):

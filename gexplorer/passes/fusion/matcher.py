@@ -28,12 +28,14 @@ class Match:
         nodes: nodes that become part of the kernel, root first.
         values: values by the pattern's names.
         named: nodes by the pattern's names.
+        copied: names of the nodes that stay where they are, since they are used outside too: the kernel gets copies.
     """
 
     root: Node
     nodes: tuple[Node, ...]
     values: Mapping[str, str]
     named: Mapping[str, Node]
+    copied: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> str:
         """The value that the pattern calls so."""
@@ -49,12 +51,14 @@ class Failure:
         code: what kind of reason.
         blocker: the node or value in the way.
         parameters: values for the message.
+        nodes: the nodes that fitted before, and the one behind what stands in between.
     """
 
     matched: int
     code: str
     blocker: str | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
+    nodes: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class _State:
     nodes: tuple[Node, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict)
     named: Mapping[str, Node] = field(default_factory=dict)
+    shared: frozenset[str] = frozenset()
+    exposed: frozenset[str] = frozenset()
 
 
 def match(root: Op, node: Node, draft: Draft) -> Match | Failure:
@@ -72,11 +78,13 @@ def match(root: Op, node: Node, draft: Draft) -> Match | Failure:
     """
     search = _Search(draft)
     for state in search.node(root, node, _State()):
-        found = Match(node, state.nodes, state.values, state.named)
-        outside = _used_outside(found, draft)
+        copied = _copied(state, draft)
+        found = Match(node, state.nodes, state.values, state.named, copied)
+        outside = _used_outside(found, state.exposed, draft)
         if outside is None:
             return found
-        search.note(outside)
+        # It fitted whole, which is further than any part of it.
+        search.note(replace(outside, matched=len(found.nodes) + 1, nodes=found.nodes))
     assert search.furthest is not None
     return search.furthest
 
@@ -93,6 +101,8 @@ class _Search:
             self.furthest = failure
 
     def node(self, wanted: Op, node: Node, state: _State) -> Iterator[_State]:
+        if wanted.absorbed and node not in state.nodes:
+            state = replace(state, nodes=(*state.nodes, node))
         for name, expected in wanted.attributes.items():
             actual = node.attributes.get(name)
             if not (expected(actual) if callable(expected) else actual == expected):
@@ -101,8 +111,10 @@ class _Search:
         if wanted.exact and len(node.inputs) != len(wanted.inputs):
             self._fail(state, "attribute", node.name, op=node.op, attribute="inputs", value=len(node.inputs))
             return
-        if wanted.absorbed:
-            state = replace(state, nodes=(*state.nodes, node))
+        if wanted.shared:
+            state = replace(state, shared=state.shared | {node.name})
+        if wanted.exposed:
+            state = replace(state, exposed=state.exposed | {node.name})
         if wanted.name:
             state = replace(state, named={**state.named, wanted.name: node})
         yield from self._inputs(wanted.inputs, node.inputs, node, state)
@@ -136,29 +148,45 @@ class _Search:
             case Const():
                 yield from self._constant(wanted, name, user, state)
             case Either():
-                for choice in wanted.choices:
-                    yield from self.value(choice, name, user, state)
+                yield from self._either(wanted, name, user, state)
             case Through():
-                yield from self._through(wanted, name, user, state)
+                yield from self._through(wanted, wanted.most, name, user, state)
             case Op():
                 producer = self._draft.producer(name) if name else None
-                if producer is None:
-                    around = bool(name) and self._draft.own_value(name) is None
-                    code = "boundary" if around else "no_operator"
-                    self._fail(state, code, name or user.name, wanted="|".join(wanted.ops), user=user.name)
-                elif not _is_one_of(producer, wanted.ops) or producer.outputs.index(name) != wanted.output:
-                    self._other_operator(wanted, producer, user, state)
+                if producer is None or not _starts(wanted, producer, name):
+                    self._no_start(wanted.ops, producer, name, user, state)
                 else:
                     yield from self.node(wanted, producer, state)
 
-    def _through(self, wanted: Through, name: str, user: Node, state: _State) -> Iterator[_State]:
-        for _ in range(wanted.most + 1):
-            yield from self.value(wanted.inner, name, user, state)
-            producer = self._draft.producer(name) if name else None
-            if producer is None or not _is_one_of(producer, wanted.ops) or not producer.inputs:
-                return
-            state = replace(state, nodes=(*state.nodes, producer))
-            name, user = producer.inputs[0], producer
+    def _either(self, wanted: Either, name: str, user: Node, state: _State) -> Iterator[_State]:
+        """A choice that does not even start is no failure, unless none does: then all together are what was wanted."""
+        producer = self._draft.producer(name) if name else None
+        absent: list[Op] = []
+        for choice in wanted.choices:
+            if isinstance(choice, Op) and (producer is None or not _starts(choice, producer, name)):
+                absent.append(choice)
+            else:
+                yield from self.value(choice, name, user, state)
+        if len(absent) == len(wanted.choices):
+            ops = tuple(dict.fromkeys(op for choice in absent for op in choice.ops))
+            self._no_start(ops, producer, name, user, state)
+
+    def _no_start(self, ops: tuple[str, ...], producer: Node | None, name: str, user: Node, state: _State) -> None:
+        if producer is not None:
+            self._other_operator(ops, producer, user, state)
+            return
+        around = bool(name) and self._draft.own_value(name) is None
+        code = "boundary" if around else "no_operator"
+        self._fail(state, code, name or user.name, wanted="|".join(ops), user=user.name)
+
+    def _through(self, wanted: Through, most: int, name: str, user: Node, state: _State) -> Iterator[_State]:
+        yield from self.value(wanted.inner, name, user, state)
+        producer = self._draft.producer(name) if name and most else None
+        if producer is None or not is_one_of(producer, wanted.ops):
+            return
+        state = replace(state, nodes=(*state.nodes, producer))
+        for following in producer.inputs if wanted.any_input else producer.inputs[:1]:
+            yield from self._through(wanted, most - 1, following, producer, state)
 
     def _constant(self, wanted: Const, name: str, user: Node, state: _State) -> Iterator[_State]:
         constant = self._draft.constant_of(name) if name else None
@@ -177,11 +205,11 @@ class _Search:
         else:
             yield state
 
-    def _other_operator(self, wanted: Op, found: Node, user: Node, state: _State) -> None:
+    def _other_operator(self, ops: tuple[str, ...], found: Node, user: Node, state: _State) -> None:
         """An operator that only moves data, with the wanted one right behind it, is a better answer than its name."""
         behind = self._draft.producer(found.inputs[0]) if found.op in BETWEEN and found.inputs else None
-        names = "|".join(wanted.ops)
-        if behind is not None and _is_one_of(behind, wanted.ops):
+        names = "|".join(ops)
+        if behind is not None and is_one_of(behind, ops):
             more = 1  # it fitted but for what stands between
             self.note(
                 Failure(
@@ -189,15 +217,16 @@ class _Search:
                     "in_between",
                     found.name,
                     {"op": found.op, "wanted": names, "behind": behind.name, "user": user.name, "user_op": user.op},
+                    (*state.nodes, behind),
                 )
             )
-        elif found.body is not None and any(_is_one_of(inner, wanted.ops) for inner in found.body.nodes.values()):
+        elif found.body is not None and any(is_one_of(inner, ops) for inner in found.body.nodes.values()):
             self._fail(state, "taken", found.name, op=found.op, wanted=names, user=user.name, user_op=user.op)
         else:
             self._fail(state, "other_operator", found.name, op=found.op, wanted=names, user=user.name, user_op=user.op)
 
     def _fail(self, state: _State, code: str, blocker: str | None, **parameters: object) -> None:
-        self.note(Failure(len(state.nodes), code, blocker, parameters))
+        self.note(Failure(len(state.nodes), code, blocker, parameters, state.nodes))
 
 
 def is_number(constant: Constant, number: float) -> bool:
@@ -216,15 +245,45 @@ def tensor_of(draft: Draft, name: str) -> TensorType | None:
     return value.tensor if value is not None else None
 
 
-def _is_one_of(node: Node, ops: tuple[str, ...]) -> bool:
-    return node.op in ops and (not node.domain or node.body is not None)
+def is_one_of(node: Node, ops: tuple[str, ...]) -> bool:
+    """True when ``ops`` name the node's: ``Relu`` for ONNX's and kernels, ``com.microsoft::Gelu`` for other domains."""
+    if node.domain and node.body is None:
+        return f"{node.domain}::{node.op}" in ops
+    return node.op in ops
 
 
-def _used_outside(found: Match, draft: Draft) -> Failure | None:
-    inside = {node.name for node in found.nodes}
+def _starts(wanted: Op, producer: Node, name: str) -> bool:
+    return is_one_of(producer, wanted.ops) and producer.outputs.index(name) == wanted.output
+
+
+def _copied(state: _State, draft: Draft) -> frozenset[str]:
+    """Which of the nodes that may be shared are: used outside of the kernel, or by another one that is."""
+    copied: set[str] = set()
+    waiting = [node for node in state.nodes if node.name in state.shared]
+    while waiting:
+        inside = {node.name for node in state.nodes} - copied
+        more = [
+            node
+            for node in waiting
+            if any(draft.is_result(o) or any(u.name not in inside for u in draft.users(o)) for o in node.outputs if o)
+        ]
+        if not more:
+            break
+        copied.update(node.name for node in more)
+        waiting = [node for node in waiting if node not in more]
+    return frozenset(copied)
+
+
+def _used_outside(found: Match, exposed: frozenset[str], draft: Draft) -> Failure | None:
+    inside = {node.name for node in found.nodes} - found.copied
     for node in found.nodes[1:]:
+        if node.name in exposed:
+            failure = _comes_back(node, found, inside, draft)
+            if failure is not None:
+                return failure
+            continue
         for output in node.outputs:
-            if not output:
+            if not output or node.name in found.copied:
                 continue
             if draft.is_result(output):
                 return Failure(len(inside), "is_result", node.name, {"value": output, "op": node.op})
@@ -233,4 +292,31 @@ def _used_outside(found: Match, draft: Draft) -> Failure | None:
                     return Failure(
                         len(inside), "other_user", user.name, {"value": output, "inner": node.name, "op": user.op}
                     )
+    return None
+
+
+# How many nodes are looked at for a way from a kernel's second output back into the kernel.
+_SEARCHED = 500
+
+
+def _comes_back(exposed: Node, found: Match, inside: set[str], draft: Draft) -> Failure | None:
+    """Whether what the kernel needs depends on an inner value that it gives to the outside: it could never run."""
+    if all(user.name in inside for output in exposed.outputs for user in draft.users(output)):
+        return None
+    below: tuple[Node, ...] = (exposed,)  # what enters the kernel above the value cannot depend on it
+    own = {output for node in found.nodes for output in node.outputs}
+    for _ in found.nodes:
+        made = {output for node in below for output in node.outputs}
+        below = (exposed, *(node for node in found.nodes if node is not exposed and not made.isdisjoint(node.uses)))
+    waiting = [(name, name) for node in below[1:] for name in node.uses if name not in own]
+    seen: set[str] = set()
+    while waiting:
+        name, entry = waiting.pop()
+        producer = draft.producer(name) if name not in seen else None
+        if producer is None:
+            continue
+        seen.add(name)
+        if len(seen) > _SEARCHED or not own.isdisjoint(producer.uses):
+            return Failure(len(inside), "comes_back", entry, {"inner": exposed.name, "value": exposed.outputs[0]})
+        waiting += [(use, entry) for use in producer.uses]
     return None

@@ -6,7 +6,7 @@ any value and gives it a name; the same name twice must be the same value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any as Anything
 
@@ -47,13 +47,17 @@ class Op:
     """The output of a node.
 
     Attributes:
-        ops: operators that fit; fused kernels are named like operators.
+        ops: operators that fit; fused kernels are named like operators, those of other domains are written
+            ``com.microsoft::Gelu``.
         inputs: patterns of its inputs; further inputs of the node are free unless ``exact``.
         name: what the match calls the node, "" for nothing.
         attributes: by name, the value that it must have, or a test that it must pass; absent ones are None.
         output: which output of the node.
         absorbed: whether the node becomes part of the kernel; context that stays outside is not.
         exact: whether the node must have just these inputs.
+        shared: whether it may have users outside of the kernel; the kernel then takes a copy. For what is cheap to
+            compute anew, such as DequantizeLinear.
+        exposed: whether its outputs may be used outside of the kernel; they become outputs of the kernel then.
     """
 
     ops: tuple[str, ...]
@@ -63,6 +67,8 @@ class Op:
     output: int = 0
     absorbed: bool = True
     exact: bool = False
+    shared: bool = False
+    exposed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +79,13 @@ class Through:
         ops: operators that may stand there.
         inner: what comes behind them.
         most: how many at most.
+        any_input: whether any of their inputs may lead on: then they need not be unary.
     """
 
     ops: tuple[str, ...]
     inner: Pattern
     most: int = 8
+    any_input: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +129,9 @@ def either(*choices: Pattern | str | float) -> Either:
     return Either(tuple(map(pattern, choices)))
 
 
-def through(ops: str, inner: Pattern | str, most: int = 8) -> Through:
+def through(ops: str, inner: Pattern | str, most: int = 8, *, any_input: bool = False) -> Through:
     """Any number of the unary ``ops`` (``"Reshape|Transpose"``), then ``inner``."""
-    return Through(tuple(ops.split("|")), pattern(inner), most)
+    return Through(tuple(ops.split("|")), pattern(inner), most, any_input)
 
 
 class _Operators:
@@ -138,9 +146,11 @@ class _Operators:
         output: int = 0,
         absorbed: bool = True,
         exact: bool = False,
+        shared: bool = False,
+        exposed: bool = False,
     ) -> Op:
-        names = tuple(ops.split("|"))
-        return Op(names, tuple(map(pattern, inputs)), name, Map(attributes or {}), output, absorbed, exact)
+        names, parts = tuple(ops.split("|")), tuple(map(pattern, inputs))
+        return Op(names, parts, name, Map(attributes or {}), output, absorbed, exact, shared, exposed)
 
     def __getattr__(self, ops: str) -> Callable[..., Op]:
         if ops.startswith("_"):
@@ -169,3 +179,28 @@ def pattern_text(item: Pattern) -> str:
             return f"[{'|'.join(item.ops)}]*({pattern_text(item.inner)})"
         case Either():
             return " or ".join(dict.fromkeys(pattern_text(choice) for choice in item.choices))
+
+
+def extent(patterns: Iterable[Pattern]) -> tuple[frozenset[str], int]:
+    """Every operator that patterns name, without domains, and how many operators deep they are at most."""
+    ops: set[str] = set()
+    depths: dict[int, int] = {}  # by identity: patterns share their parts
+
+    def visit(item: Pattern) -> int:
+        if id(item) in depths:
+            return depths[id(item)]
+        inner: tuple[Pattern, ...] = ()
+        own = 0
+        if isinstance(item, Op):
+            inner, own = item.inputs, 1
+        elif isinstance(item, Through):
+            inner, own = (item.inner,), item.most
+        elif isinstance(item, Either):
+            inner = item.choices
+        if isinstance(item, Op | Through):
+            ops.update(name.rpartition("::")[2] for name in item.ops)
+        depths[id(item)] = own + max(map(visit, inner), default=0)
+        return depths[id(item)]
+
+    deepest = max(map(visit, patterns))
+    return frozenset(ops), deepest

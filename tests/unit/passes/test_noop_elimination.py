@@ -41,7 +41,7 @@ SAME = {
     "Transpose of rank 1": one("%y = Transpose(%x)", head="input %x : float32[n]\n"),
 }
 SINGLE = {op: one(f"%y = {op}(%x) {a}", head=N) for op, a in (("Concat", "{axis = 1}"), ("Sum", ""), ("Max", ""), ("Min", ""))}
-SINGLE["Split"] = one("%y = Split(%x, %s) {axis = 1}", "%s = int64[1] {3}", head=N)
+PART = {"Split": one("%y = Split(%x, %s) {axis = 1}", "%s = int64[1] {3}", head=N)}
 NEUTRAL = {
     "x * 1": one("%y = Mul(%x, %k)", "%k = float32[] {1.0}"),
     "1 * x": one("%y = Mul(%k, %x)", "%k = float32[1,3] {1.0, 1.0, 1.0}", head=N),
@@ -86,13 +86,14 @@ STAYS = {
 }
 
 
+GOES = {"same_shape": SAME, "single": SINGLE, "part": PART, "neutral": NEUTRAL}
+
+
 def test_every_code_has_an_example():
-    check_codes(NoopElimination, {"same_shape": SAME, "single": SINGLE, "neutral": NEUTRAL})
+    check_codes(NoopElimination, GOES)
 
 
-@pytest.mark.parametrize(
-    ("code", "text"), [(code, t) for code, table in (("same_shape", SAME), ("single", SINGLE), ("neutral", NEUTRAL)) for t in table.values()]
-)
+@pytest.mark.parametrize(("code", "text"), [(code, text) for code, table in GOES.items() for text in table.values()])
 def test_goes(code, text):
     step = run(NoopElimination, text)
     assert codes(step) == [code]
@@ -158,8 +159,13 @@ def test_a_neutral_constant_around_the_loop():
     ],
 )
 def test_attributes_of_old_versions(node, goes, opset):
-    assert codes(run(NoopElimination, one(f"%y = {node}"), opset=opset)) == (["single" if "Split" in node else "same_shape"] if goes else [])
+    assert codes(run(NoopElimination, one(f"%y = {node}"), opset=opset)) == (["part" if "Split" in node else "same_shape"] if goes else [])
 
 
 def test_nothing_before_version_7():
     assert codes(run(NoopElimination, one("%y = Mul(%x, %k) {broadcast = 1}", "%k = float32[] {1.0}"), opset=6)) == []
+
+
+def test_a_constant_that_comes_through_an_idle_node():
+    text = X + "constant %k = float32[1] {1.0}\n%r = Cast(%k) {to = 1} #r\n%y = Mul(%x, %r) #y\noutput %y"
+    assert codes(run(NoopElimination, text)) == ["same_shape", "neutral"]

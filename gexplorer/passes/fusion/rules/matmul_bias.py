@@ -5,34 +5,54 @@ from __future__ import annotations
 from immutables import Map
 
 from gexplorer.ir.draft import Draft
+from gexplorer.passes.fusion.cube import QUANT_MATMUL, CubeEpilogue, same_type
 from gexplorer.passes.fusion.matcher import Match
-from gexplorer.passes.fusion.pattern import const, op
-from gexplorer.passes.fusion.rule import Reject, Rule, tensor_of
+from gexplorer.passes.fusion.pattern import op
+from gexplorer.passes.fusion.rule import Reject, tensor_of
 from gexplorer.trace.records import Message
 
 
-class MatMulBias(Rule):
+class MatMulBias(CubeEpilogue):
     """MatMul + Add of a row becomes one cube kernel with the bias in its epilogue.
 
     before:  Add(MatMul(x, w), bias)
     after:   MatMulBias(x, w, bias)
+
+    A Gemm with its bias is one kernel already.
     """
 
     name = "matmul_bias"
     ge_name = "MatMulBiasAddFusionPass"
-    order = 660
+    order = 676
+    kind = "graph"
     kernel = "MatMulBias"
     saves = "One round trip of the product through memory."
     near = 2
-    pattern = op.Add(op.MatMul("x", "w"), const("bias", wanted="a constant bias"))
+    pattern = (
+        op.Add(op(f"MatMul|{QUANT_MATMUL}", name="cube"), "bias"),
+        op.Add(op.Gemm("x", "w", name="cube", exact=True), "bias"),
+    )
     messages = Map(
-        not_a_row=Message("{blocker} is {type}, not one number for each column of the product"),
+        not_a_row=Message(
+            "{blocker} is {type}, not one number for each column of {product} ({product_type})",
+            "make {blocker} a row as long as the last dimension of {product}",
+        ),
+        computed=Message("{blocker} is computed at run time and added element by element: a residual, not a bias"),
+        widened=Message("adding {blocker} ({type}) makes {product_type} of the product into {sum_type}"),
     )
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
-        """The bias must be a row as long as the product's last dimension."""
-        bias, product = tensor_of(draft, found["bias"]), tensor_of(draft, found.root.outputs[0])
-        columns = product.shape[-1] if product is not None and product.shape else None
-        if bias is None or not bias.shape or bias.shape[-1] != columns or any(d != 1 for d in bias.shape[:-1]):
-            return Reject("not_a_row", found["bias"], type=str(bias))
+        """The bias must be a row as long as the product's last dimension, and must not broadcast the product."""
+        name, product = found["bias"], found.named["cube"].outputs[0]
+        bias, type_ = tensor_of(draft, name), tensor_of(draft, product)
+        columns = type_.shape[-1] if type_ is not None and type_.shape else None
+        shape = bias.shape if bias is not None else None
+        if not shape or columns is None or shape[-1] != columns or any(d != 1 for d in shape[:-1]):
+            said = "of unknown type"
+            return Reject("not_a_row", name, type=bias or said, product=product, product_type=type_ or said)
+        if len(shape) > 1 and draft.constant_of(name) is None:
+            return Reject("computed", name)
+        total = tensor_of(draft, found.root.outputs[0])
+        if not same_type(draft, product, found.root.outputs[0]):
+            return Reject("widened", name, type=bias, product_type=type_, sum_type=total)
         return None

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from gexplorer.passes.fusion.gates import GatedUnit
 from gexplorer.passes.fusion.pattern import op
-from gexplorer.passes.fusion.rule import Rule
 
 
-class SwiGlu(Rule):
-    """silu(gate) * up becomes one kernel.
+class SwiGlu(GatedUnit):
+    """silu(gate) · up becomes one kernel; where both are the halves of one tensor, the kernel reads that.
 
     before:  Mul(Mul(gate, Sigmoid(gate)), up)
     after:   SwiGlu(gate, up)
+
+    Runs before the epilogues of the cube unit, which would take the SiLU to the gate's MatMul and leave the Mul behind.
     """
 
     name = "swiglu"
-    order = 650
+    order = 645
     kernel = "SwiGlu"
-    saves = "Two round trips of the widest activation of the network."
-    near = 3
-    pattern = op.Mul(op.Mul("gate", op.Sigmoid("gate")), "up")
+    saves = "Two round trips of the widest activation of the network through memory."
+    pattern = (
+        op.Mul(op.Mul("gate", op.Sigmoid("gate")), "up"),
+        op.Mul(op("Silu|Swish", "gate", name="activation"), "up"),
+    )

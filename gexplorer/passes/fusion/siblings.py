@@ -1,0 +1,136 @@
+"""Rules for siblings: kernels that read one value, side by side, merged into one kernel with several results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from immutables import Map
+
+from gexplorer.ir.draft import Draft
+from gexplorer.ir.graph import NO_ATTRIBUTES, Node
+from gexplorer.passes.base import Context, Log
+from gexplorer.passes.fusion.kernel import group
+from gexplorer.passes.fusion.matcher import Failure, Match, is_one_of, match, tensor_of
+from gexplorer.passes.fusion.pattern import Op
+from gexplorer.passes.fusion.rule import Reject, Rule
+from gexplorer.trace.records import Message
+
+# How many nodes are looked at for a way from one sibling to another.
+_SEARCHED = 500
+
+SIBLING_MESSAGES = Map(
+    waits=Message("{blocker} may be computed from what {sibling} makes: merged, they would wait for themselves"),
+    count=Message("{count} kernels read {value} ({members}), {wanted} are wanted"),
+)
+
+
+class SiblingRule(Rule):
+    """A rule whose pattern is one of several siblings: they agree in one input, and none waits for another.
+
+    Attributes:
+        number: how many siblings there must be.
+        shared: which input they have in common.
+    """
+
+    number: ClassVar[int]
+    shared: ClassVar[int] = 0
+    pattern: ClassVar[Op]  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def families(self, readers: Sequence[Node], draft: Draft) -> list[list[Node]]:
+        """Those of the readers of one value that belong together."""
+        return [list(readers)]
+
+    def check_family(self, family: Sequence[Match], draft: Draft) -> Reject | None:
+        """Why a family must not be merged; None when it may."""
+        return None
+
+    def describe_family(self, family: Sequence[Match], draft: Draft) -> Map[str, object]:
+        """Attributes of the kernel."""
+        return NO_ATTRIBUTES
+
+    def run(self, draft: Draft, log: Log, context: Context) -> None:
+        """Finds every family by its shared value, in program order."""
+        off = context.matches_off.get(self.name, frozenset())
+        names = [name.rpartition("::")[2] for name in self.pattern.ops]
+        seen: set[str] = set()
+        for node in draft.candidates(*names):
+            value = self._shared(node)
+            if not value or value in seen:
+                continue
+            seen.add(value)
+            readers = [reader for reader in draft.users(value) if self._shared(reader) == value]
+            for family in self.families(readers, draft) if len(readers) >= self.number else ():
+                if len(family) >= self.number:
+                    self._merge(value, family, draft, log, off)
+
+    def _shared(self, node: Node) -> str:
+        return node.inputs[self.shared] if is_one_of(node, self.pattern.ops) and len(node.inputs) > self.shared else ""
+
+    def _merge(self, value: str, readers: Sequence[Node], draft: Draft, log: Log, off: frozenset[str]) -> None:
+        family: list[Match] = []
+        failures: list[tuple[Node, Failure]] = []
+        for reader in readers:
+            found = match(self.pattern, reader, draft)
+            if isinstance(found, Match):
+                family.append(found)
+            else:
+                failures.append((reader, found))
+        anchor = readers[0]
+        if len(family) < self.number:
+            reader, failure = failures[0]
+            log.reject(reader, failure.code, failure.blocker, **failure.parameters)
+            return
+        refused = self._count(value, family) or self.check_family(family, draft) or _waiting(family, draft)
+        if refused is not None:
+            log.reject(anchor, refused.code, refused.blocker, **refused.parameters)
+            return
+        if any(member.root.name in off for member in family):
+            log.reject(anchor, "match_off", anchor.name, rule=self.name)
+            return
+        names = ", ".join(member.root.name for member in family)
+        with log.rewrite(anchor, "fused", kernel=self.kernel, members=names, count=len(family)):
+            group(
+                draft,
+                [node for member in family for node in member.nodes],
+                self.kernel,
+                anchor=anchor,
+                attributes=self.describe_family(family, draft),
+                first=[member[name] for name in self.reads for member in family if name in member.values],
+            )
+
+    def _count(self, value: str, family: Sequence[Match]) -> Reject | None:
+        if len(family) == self.number:
+            return None
+        members = ", ".join(member.root.name for member in family[:4]) + (", …" if len(family) > 4 else "")
+        return Reject("count", value, count=len(family), value=value, members=members, wanted=self.number)
+
+
+def _waiting(family: Sequence[Match], draft: Draft) -> Reject | None:
+    """A sibling whose inputs are computed from another sibling.
+
+    What a sibling is computed from cannot wait for it; so where the ways up from all of them meet, they need not be
+    followed further.
+    """
+    made = {output: member.root.name for member in family for output in member.root.outputs}
+    reached: dict[str, set[int]] = {}
+    waiting = [(name, index) for index, member in enumerate(family) for node in member.nodes for name in node.uses]
+    while waiting:
+        for name, index in waiting:
+            if name in made or len(reached) > _SEARCHED:
+                return Reject("waits", family[index].root.name, sibling=made.get(name, family[0].root.name))
+            reached.setdefault(name, set()).add(index)
+        above: dict[tuple[str, int], None] = {}
+        for name, index in waiting:
+            producer = draft.producer(name) if len(reached[name]) < len(family) else None
+            if producer is not None:
+                above |= {(use, index): None for use in producer.uses if index not in reached.get(use, ())}
+        waiting = list(above)
+    return None
+
+
+def columns(family: Sequence[Match], draft: Draft) -> tuple[int, ...]:
+    """How many columns each of several linear layers gives, as far as it is known."""
+    types = [tensor_of(draft, member.root.outputs[0]) for member in family]
+    last = [type_.shape[-1] for type_ in types if type_ is not None and type_.shape]
+    return tuple(number for number in last if isinstance(number, int))

@@ -1,0 +1,66 @@
+"""The compilation as log lines for those who grep: ``FusionOp``, ``AutoFusion``, ``UnsupportedOp`` and timings.
+
+The frame is that of CANN's plog (``[LEVEL] MODULE(pid,process):time [file:line]tid Function:message``). The words come from
+the articles (A2, A3) where they name them; ``[GEPERFTRACE]`` lines are the real GE's form, ``Graph Pass (…): …ms`` is A1's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gexplorer.ops.row import Outcome
+from gexplorer.ops.table import lookup, unsupported_line
+from gexplorer.trace.records import Step
+
+MODULE = "GE"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One log line without its frame.
+
+    Attributes:
+        level: DEBUG, INFO, WARNING or ERROR.
+        place: file and line, or the step, that says it.
+        message: the text.
+    """
+
+    level: str
+    place: str
+    message: str
+
+
+def log_lines(steps: Sequence[Step]) -> Iterator[Line]:
+    """Every line of a compilation, in the order of its steps."""
+    for step in steps:
+        for rewrite in step.rewrites if step.is_fusion else ():
+            yield Line("INFO", step.name, f"FusionOp {step.ge_name or step.name}: {step.reason(rewrite)}")
+        for reject in step.rejects if step.is_fusion else ():
+            yield Line("WARNING", step.name, f"Fusion pattern {step.name} not matched: {step.reason(reject)}")
+        if step.is_fusion:
+            effective, matched = len(step.rewrites), len(step.rewrites) + len(step.rejects)
+            yield Line("INFO", step.name, f"AutoFusion {step.name}: match_times {matched}, effect_times {effective}")
+        micros = round(step.seconds * 1e6)
+        name = step.ge_name or step.name
+        yield Line("INFO", step.name, f"[GEPERFTRACE] The time cost of {name} is [{micros}] micro second(s).")
+    if steps:
+        yield from _unsupported(steps[-1])
+    for stage in dict.fromkeys(step.stage for step in steps):
+        seconds = sum(step.seconds for step in steps if step.stage == stage)
+        yield Line("INFO", stage, f"Graph Pass ({stage}): {seconds * 1e3:.0f}ms")
+
+
+def framed(line: Line, when: datetime, pid: int) -> str:
+    """A line in the frame of CANN's plog."""
+    stamp = f"{when:%Y-%m-%d-%H:%M:%S}.{when.microsecond // 1000:03d}.{when.microsecond % 1000:03d}"
+    return f"[{line.level}] {MODULE}({pid},gexplorer):{stamp} [{line.place}]{pid} compile:{line.message}"
+
+
+def _unsupported(last: Step) -> Iterator[Line]:
+    for node in last.after.order:
+        types = [value.type if (value := last.after.values.get(name)) is not None else None for name in node.inputs]
+        lowering = lookup(node, types)
+        if lowering.outcome is Outcome.FALLBACK:
+            yield Line("WARNING", last.name, unsupported_line(node, lowering))
