@@ -91,11 +91,11 @@ def _reason(code: int, complained: str, peak_bytes: int, limits: Limits) -> str:
     """Why a process ended without a result."""
     if code == -signal.SIGXCPU:
         return f"more than {limits.cpu_seconds} s CPU"
-    # Not everyone who is refused memory says so; some crash.
-    refused = any(sign in complained for sign in ("MemoryError", "bad_alloc", "Cannot allocate memory"))
-    if refused or peak_bytes > 0.9 * limits.memory_bytes:
-        return f"more than {limits.memory_bytes / (1 << 30):g} GB of memory"
-    if code < 0:
-        return f"crashed ({signal.Signals(-code).name})"
+    memory = f"{limits.memory_bytes / (1 << 30):g} GB of memory"
+    if any(sign in complained for sign in ("MemoryError", "bad_alloc", "Cannot allocate memory")):
+        return f"more than {memory}"
+    if code < 0:  # not everyone who is refused memory says so
+        near = f", close to {memory}" if peak_bytes > 0.9 * limits.memory_bytes else ""
+        return f"crashed ({signal.Signals(-code).name}{near})"
     last = [line.strip() for line in complained.splitlines() if line.strip()][-1:]
     return last[0][:140] if last else f"exit status {code}"

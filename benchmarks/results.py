@@ -81,7 +81,8 @@ def markdown(
     parts = [
         "# Measured",
         "Written by `make bench ARGS=--write`; do not edit. CPU seconds are user and system time of one call in a "
-        "process of its own, imports apart: read the file, optimise. For gexplorer that is `gexplorer.compile(path)`: "
+        "process of its own: read the file, optimise. Every tool is given a model of one block first, so that "
+        "imports and other first-time costs do not count. For gexplorer that is `gexplorer.compile(path)`: "
         "reading and all general passes, every step kept. Quick runs are the median of three. A run may use "
         f"{limits.cpu_seconds} s CPU and {memory} of memory. Nodes are those of the outermost graph, Constant nodes "
         "apart.",

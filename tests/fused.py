@@ -16,7 +16,7 @@ from tests.passes import lines_of, run
 SHARED = Path(__file__).parents[2] / "shared"
 
 
-def check_kernels(rule: type[Pass], before: str, after: str, *, opset: int = 17) -> Step:
+def check_kernels(rule: type[Pass], before: str, after: str, *, opset: int | str = 17) -> Step:
     """The rule makes of a small model these nodes (bodies and constants left out), and the numbers stay."""
     step = run(rule, before, opset=opset)
     assert step.rewrites, [step.reason(reject) for reject in step.rejects]
@@ -25,7 +25,9 @@ def check_kernels(rule: type[Pass], before: str, after: str, *, opset: int = 17)
     return step
 
 
-def check_miss(rule: type[Pass], before: str, code: str, blocker: str | None, sentence: str, *, opset: int = 17) -> None:
+def check_miss(
+    rule: type[Pass], before: str, code: str, blocker: str | None, sentence: str, *, opset: int | str = 17
+) -> None:
     """The rule leaves a small model alone and says why."""
     step = run(rule, before, opset=opset)
     assert step.rewrites == ()
@@ -35,7 +37,7 @@ def check_miss(rule: type[Pass], before: str, code: str, blocker: str | None, se
 def check_count(model: str, counts: dict[str, int], *, numbers: bool = False, **options: object) -> None:
     """Rules that are on, and no others, fire so often on a whole model; its numbers stay where it is small enough.
 
-    A model that is a path is meant in the folder of shared files beside the repository, and skipped where there is none.
+    The path of a model is meant in the folder of shared files beside the repository; without it the test is skipped.
     """
     if model.endswith(".onnx"):
         if not (SHARED / model).exists():

@@ -71,7 +71,9 @@ def check_rewrite(pass_class: type[Pass], code: str, before: str, after: str, *,
     return step
 
 
-def check_reject(pass_class: type[Pass], code: str, model: str, said: tuple[str, str | None, str], opset: int = 17) -> None:
+def check_reject(
+    pass_class: type[Pass], code: str, model: str, said: tuple[str, str | None, str], opset: int = 17
+) -> None:
     """The pass rewrites nothing and says why: node, blocker, sentence."""
     step = run(pass_class, model, opset=opset)
     assert step.rewrites == ()

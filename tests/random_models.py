@@ -20,7 +20,13 @@ OPSETS = (11, 12, 13, 17, 18, 20, 21, 23)
 FLOATS = {np.dtype(t) for t in (np.float16, np.float32, np.float64)}
 INTEGERS = {np.dtype(t) for t in (np.int32, np.int64)}
 BOOL = np.dtype(bool)
-TYPES = [*[np.dtype(np.float32)] * 4, np.dtype(np.float16), np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32)]
+TYPES = [
+    *[np.dtype(np.float32)] * 4,
+    np.dtype(np.float16),
+    np.dtype(np.float64),
+    np.dtype(np.int64),
+    np.dtype(np.int32),
+]
 _CHOSEN = {np.dtype(np.float32), np.dtype(np.int64)}  # what onnxruntime has a Where for at every version
 MOST_ELEMENTS = 400
 
@@ -47,9 +53,10 @@ class ModelMaker:
         for _ in range(self.pick.randint(5, 25)):
             self.step()
         made = [name for node in top.nodes for name in node.output if name in top.values]
-        outputs = list(dict.fromkeys(self.pick.choice([*made[-6:], *made]) for _ in range(self.pick.randint(1, 4))))
+        late = [*made[-6:], *made] or [inputs[0].name]
+        outputs = list(dict.fromkeys(self.pick.choice(late) for _ in range(self.pick.randint(1, 4))))
         if self.pick.random() < 0.2:
-            outputs += [self.pick.choice(inputs).name]
+            outputs = list(dict.fromkeys([*outputs, self.pick.choice(inputs).name]))
         graph = helper.make_graph(
             top.nodes, "random", inputs, [self.info(name) for name in outputs], initializer=top.constants
         )
@@ -149,7 +156,9 @@ class ModelMaker:
         if self.opset < 12:
             return self.emit("Dropout", [name], *results, ratio=0.5)
         ratio, off = self.constant(0.5, np.float32), self.constant(False, bool)
-        return self.emit("Dropout", self.pick.choice(([name], [name, ratio], [name, ratio, off], [name, "", off])), *results)
+        return self.emit(
+            "Dropout", self.pick.choice(([name], [name, ratio], [name, ratio, off], [name, "", off])), *results
+        )
 
     def binary(self) -> str | None:
         name = self.value(lambda dtype, _: dtype in FLOATS | INTEGERS)
@@ -182,7 +191,9 @@ class ModelMaker:
         return self.constant(np.full(chosen, fill), dtype)
 
     def is_one(self, name: str) -> bool:
-        return any(key[2] == np.ones(key[1], key[0]).tobytes() for s in self.scopes for key, n in s.known.items() if n == name)
+        return any(
+            key[2] == np.ones(key[1], key[0]).tobytes() for s in self.scopes for key, n in s.known.items() if n == name
+        )
 
     def cast(self) -> str | None:
         name = self.value()
@@ -210,11 +221,19 @@ class ModelMaker:
             return self.emit("Flatten", [name], (dtype, result), axis=axis)
         if kind == "Squeeze":
             axes = [i for i, d in enumerate(shape) if d == 1 and self.pick.random() < 0.7]
-            return self.axes_node("Squeeze", name, axes, tuple(d for i, d in enumerate(shape) if i not in axes)) if axes else None
+            return (
+                self.axes_node("Squeeze", name, axes, tuple(d for i, d in enumerate(shape) if i not in axes))
+                if axes
+                else None
+            )
         if kind == "Unsqueeze":
             axis = self.pick.randint(0, len(shape))
             given = axis if self.pick.random() < 0.5 else axis - len(shape) - 1
-            return self.axes_node("Unsqueeze", name, [given], (*shape[:axis], 1, *shape[axis:])) if len(shape) < 5 else None
+            return (
+                self.axes_node("Unsqueeze", name, [given], (*shape[:axis], 1, *shape[axis:]))
+                if len(shape) < 5
+                else None
+            )
         if kind == "back":
             flat = self.emit("Reshape", [name, self.constant([-1])], (dtype, (math.prod(shape),)))
             return self.emit("Reshape", [flat, self.constant(shape)], (dtype, shape)) if 0 not in shape else flat
@@ -296,7 +315,9 @@ class ModelMaker:
         return self.emit("Slice", [name, *given], (dtype, (*shape[:axis], length, *shape[axis + 1 :])))
 
     def pad(self) -> str | None:
-        name = self.value(lambda dtype, shape: len(shape) > 0 and 0 not in shape and dtype in FLOATS | {np.dtype(np.int64)})
+        name = self.value(
+            lambda dtype, shape: len(shape) > 0 and 0 not in shape and dtype in FLOATS | {np.dtype(np.int64)}
+        )
         if name is None:
             return None
         dtype, shape = self.type(name)
@@ -313,7 +334,9 @@ class ModelMaker:
         dtype, shape = self.type(name)
         axis = self.pick.randrange(len(shape))
         parts = [name] * self.pick.choice((1, 1, 2))
-        other = self.value(lambda d, s: d == dtype and len(s) == len(shape) and _without(s, axis) == _without(shape, axis))
+        other = self.value(
+            lambda d, s: d == dtype and len(s) == len(shape) and _without(s, axis) == _without(shape, axis)
+        )
         parts += [other] if other and self.pick.random() < 0.7 else []
         total = sum(self.type(part)[1][axis] for part in parts)
         result = (*shape[:axis], total, *shape[axis + 1 :])
@@ -389,7 +412,9 @@ class ModelMaker:
         dtype, (n, c, h, w) = self.type(name)
         group = self.pick.choice((1, 1, 1, c))
         kernel = self.constant(_numbers(self.pick, (4 * group, c // group, 1, 1)), dtype)
-        inputs = [name, kernel] + ([self.constant(_numbers(self.pick, (4 * group,)), dtype)] if self.pick.random() < 0.5 else [])
+        inputs = [name, kernel] + (
+            [self.constant(_numbers(self.pick, (4 * group,)), dtype)] if self.pick.random() < 0.5 else []
+        )
         if 4 * group * n * h * w > MOST_ELEMENTS:
             return None
         return self.emit("Conv", inputs, (dtype, (n, 4 * group, h, w)), kernel_shape=[1, 1], group=group)
@@ -404,7 +429,9 @@ class ModelMaker:
         result = (*shape[:axis], *[1] * keep, *shape[axis + 1 :])
         if self.pick.random() < 0.3:
             return self.emit("Softmax", [name], (dtype, shape), axis=axis)
-        return self.axes_node(self.pick.choice(("ReduceMean", "ReduceMax", "ReduceSum")), name, [axis], result, keepdims=keep)
+        return self.axes_node(
+            self.pick.choice(("ReduceMean", "ReduceMax", "ReduceSum")), name, [axis], result, keepdims=keep
+        )
 
     def logic(self) -> str | None:
         condition = self.value(lambda dtype, _: dtype == BOOL)

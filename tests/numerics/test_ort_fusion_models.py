@@ -25,6 +25,7 @@ _NO_OPSET = "uses domain com.microsoft, of which the model imports no opset"
 REFUSED = {
     "approximation/gelu.onnx": _NO_OPSET,
     "approximation/gelu_add_bias.onnx": _NO_OPSET,
+    "fusion/attention_distilbert.onnx": "3 elements cannot be reshaped to 1",
     "fusion/embed_layer_norm_format1.onnx": _NO_OPSET,
     "fusion/embed_layer_norm_format3.onnx": _NO_OPSET,
     "fusion/embed_layer_norm_format3_no_cast_opset13.onnx": _NO_OPSET,
@@ -62,12 +63,22 @@ NOT_RUN = {
     "fusion/bitmask_bias_dropout_replacement_basic.onnx": _TRAINING,
     "fusion/bitmask_dropout_replacement_basic.onnx": _TRAINING,
     "fusion/bitmask_dropout_replacement_multiple_mask_uses.onnx": _TRAINING,
+    "recompute/3layer_bloom_optimized_training.onnx": _TRAINING,
     "recompute/recompute_tile.onnx": _TRAINING,
     "fusion/label_encoder.onnx": "random string[N] cannot be made",
-    "fusion/reshape_fusion_concat_subgraph_not_triggered.onnx": "cannot be reshaped",
+    "fusion/reshape_fusion_concat_subgraph_not_triggered.onnx": "cannot reshape array of size 6000",
 }
-# Its inputs alone take 800 MB, and as much again for each step.
+# It has no result to compare, and its input takes 3 GB.
 TOO_LARGE = "fusion/matmul_integer_to_float_large_tensor.onnx"
+# Sizes of symbolic dimensions that are not free.
+SIZES = dict.fromkeys(
+    (
+        "fusion/attention_past_no_unidir.onnx",
+        "fusion/attention_past_unidir.onnx",
+        "fusion/gpt2_past_mask_one_layer.onnx",
+    ),
+    {"batch_size": 1, "seq_len": 2, "past_seq_len": 2, "total_seq_len": 4, "past_seq_len+seq_len": 4},
+)
 # onnxruntime keeps float32 between operators that it does not have in float16; a format between them makes it round.
 # In the reference, which always rounds, nothing changes.
 ROUNDED = "fusion/skip_layer_norm_input_output_with_cast_check.onnx"
@@ -78,7 +89,9 @@ pytestmark = pytest.mark.skipif(not MODELS, reason="onnxruntime's fusion models 
 @pytest.mark.parametrize("formats", [False, True], ids=["plain", "formats"])
 @pytest.mark.parametrize("name", [m for m in MODELS if m not in {*REFUSED, *NOT_RUN, ROUNDED, TOO_LARGE}])
 def test_every_step_agrees(name, formats):
-    found = compare_steps(compile(FOLDER / name, fusion={"format_assignment": formats}).steps, (0, 1))
+    found = compare_steps(
+        compile(FOLDER / name, fusion={"format_assignment": formats}).steps, (0, 1), sizes=SIZES.get(name)
+    )
     assert [f"{c.step}: {c.output} (seed {c.seed}): {c.fault}" for c in found if c.fault] == []
 
 
@@ -98,7 +111,7 @@ def test_what_does_not_run_compiles(name):
 
 
 def test_the_large_one_compiles():
-    assert compile(FOLDER / TOO_LARGE, fusion={"format_assignment": True}).graph
+    assert compile(FOLDER / TOO_LARGE, fusion={"format_assignment": True}).graph is not None
 
 
 def test_where_float16_is_rounded_the_reference_sees_no_difference():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.symbols import Shape
 from gexplorer.ir.types import TensorType
@@ -59,10 +61,16 @@ def batch_normalization(call: Call) -> tuple[Fact, ...]:
 
 @shape_of("LayerNormalization")
 def layer_normalization(call: Call) -> tuple[Fact, ...]:
-    """The data's type, then mean and inverse deviation with the normalised axes as 1."""
+    """The data's type, then mean and inverse deviation with the normalised axes as 1.
+
+    Before ONNX had it (17), the operator was onnxruntime's, and its result had the element type of the scale.
+    """
     type_ = call.tensor(0)
-    if type_ is None:
+    scale = call.dtype(1)
+    if type_ is None or (call.version < 17 and scale is None):
         return (UNKNOWN,)
+    if call.version < 17 and scale is not None:
+        type_ = replace(type_, dtype=scale)
     shape: Shape | None = None
     if type_.shape is not None:
         axis = call.axis(call.node.integer("axis", -1), len(type_.shape))

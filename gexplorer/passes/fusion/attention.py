@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from math import sqrt
 
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Node
-from gexplorer.passes.fusion.matcher import tensor_of
+from gexplorer.ir.symbols import Shape
+from gexplorer.passes.fusion.matcher import Match, tensor_of
+from gexplorer.passes.fusion.rule import Reject
 
 # Operators between a comparison of positions and the mask that comes of it.
 _MASKING = frozenset(
-    ("And", "Where", "Not", "Add", "Mul", "Cast", "Expand", "Unsqueeze", "Squeeze", "Reshape", "Slice", "Concat", "Tile")
+    ("And", "Where", "Not", "Add", "Mul", "Cast", "Expand", "Unsqueeze", "Squeeze", "Reshape", "Slice", "Tile")
 )
 _MASK_NODES = 40
 _MASK_BYTES = 1 << 22
@@ -39,19 +42,76 @@ def number_of(draft: Draft, name: str) -> float | None:
     return None
 
 
-def scale_of(draft: Draft, nodes: Iterable[Node], single: Iterable[str]) -> float | None:
-    """The product of the single numbers that the nodes multiply by or divide by; None where one is not known."""
-    known = frozenset(single)
+def is_single(draft: Draft, name: str) -> bool:
+    """True for a tensor of one element."""
+    type_ = tensor_of(draft, name)
+    return type_ is not None and type_.elements == 1
+
+
+def scale_of(draft: Draft, nodes: Iterable[Node]) -> float | None:
+    """The product of the single numbers that the nodes multiply tensors by or divide them by; None where unknown."""
     scale = 1.0
     for node in nodes:
-        if node.op not in ("Mul", "Div"):
+        if node.op == "Tanh":  # caps the scores: then the numbers are not all of one scale
+            return None
+        if node.op not in ("Mul", "Div") or is_single(draft, node.outputs[0]):
             continue
-        name = next((name for name in node.inputs if name in known), "")
-        number = number_of(draft, name) if name else None
+        number = next((number_of(draft, name) for name in node.inputs if is_single(draft, name)), None)
         if not number:
             return None
         scale = scale * number if node.op == "Mul" else scale / number
     return scale
+
+
+def _shape(draft: Draft, name: str) -> Shape:
+    type_ = tensor_of(draft, name)
+    return type_.shape if type_ is not None and type_.shape is not None else ()
+
+
+def heads_of(draft: Draft, scores: Node, weighted: Node, nodes: Iterable[Node]) -> dict[str, int]:
+    """Heads of the queries and of the keys, and the size of a head, where they are known."""
+    q, k, v = (_shape(draft, name) for name in (*scores.inputs, weighted.inputs[1]))
+    split = [shape for shape in (q, k, v) if len(shape) > 3]
+    repeated = [_shape(draft, node.outputs[0]) for node in nodes if node.op == "Expand"]
+    found = {
+        "heads": [shape[-3] for shape in split],
+        "kv_heads": [shape[-4] for shape in repeated if len(shape) == 5] or [shape[-3] for shape in split[-2:]],
+        "head_dim": list(q[-1:]),
+    }
+    known = {key: [dim for dim in dims if isinstance(dim, int)] for key, dims in found.items()}
+    return {key: dims[0] for key, dims in known.items() if dims}
+
+
+def steps_between(found: Match) -> list[tuple[Node, int]]:
+    """The nodes between softmax and scores, last one first, each with which of its inputs leads to the scores."""
+    nodes = list(found.nodes)
+    path = nodes[nodes.index(found.named["softmax"]) : nodes.index(found.named["scores"]) + 1]
+    return [(node, node.inputs.index(below.outputs[0])) for node, below in pairwise(path)][1:]
+
+
+def masks_of(found: Match) -> list[str]:
+    """What is added to the scores, or chooses among them."""
+    steps = [(node, i) for node, i in steps_between(found) if node.op in ("Add", "Where")]
+    return [name for node, leading in steps for i, name in enumerate(node.inputs) if i != leading]
+
+
+def check_step(node: Node, operand: int, scores: Node, draft: Draft) -> Reject | None:
+    """What is wrong with one operator between softmax and scores, which ``operand`` leads to."""
+    before, after = tensor_of(draft, node.inputs[operand]), tensor_of(draft, node.outputs[0])
+    others = [name for i, name in enumerate(node.inputs) if i != operand]
+    if node.op in ("Div", "Sub") and operand != 0:
+        return Reject("divides", node.name, op=node.op)
+    if node.op == "Where" and operand == 0:
+        return Reject("condition", node.name)
+    if node.op in ("Mul", "Div", "Max") and not all(is_single(draft, name) for name in others):
+        return Reject("scale", node.name, op=node.op, type=tensor_of(draft, others[0]), node=scores.name)
+    if node.op == "Cast" and after is not None and not after.dtype.is_float:
+        return Reject("retypes", node.name, type=after.dtype.label)
+    if before is not None and after is not None and before.shape and after.shape:
+        rank = len(before.shape) == len(after.shape) or node.op == "Reshape"
+        if before.shape[-2:] != after.shape[-2:] or not rank:
+            return Reject("widens", node.name, op=node.op, type=after, scores=before, node=scores.name)
+    return None
 
 
 def is_causal(draft: Draft, mask: str) -> bool | None:
@@ -67,12 +127,11 @@ def is_causal(draft: Draft, mask: str) -> bool | None:
         if data is not None and data.elements > 1:
             if data.available and data.nbytes <= _MASK_BYTES and len(data.shape) >= 2 and _hides_later(draft, name):
                 return True
-        elif node is not None and node.op == "Trilu" and not node.domain:
-            return True
-        elif node is not None and _compares_positions(draft, node):
-            return True
-        elif node is not None and node.op in _MASKING and not node.domain:
-            waiting += node.inputs
+        elif node is not None and not node.domain:
+            if node.op == "Trilu" or _compares_positions(draft, node):
+                return True
+            if node.op in _MASKING:
+                waiting += node.inputs
     return None
 
 
@@ -96,10 +155,9 @@ def _compares_positions(draft: Draft, node: Node) -> bool:
     key, query = {"LessOrEqual": (0, 1), "GreaterOrEqual": (1, 0), "Less": (1, 0), "Greater": (0, 1)}.get(
         node.op, (-1, -1)
     )
-    if key < 0 or node.domain or len(node.inputs) != 2:
+    if key < 0 or len(node.inputs) != 2:
         return False
-    row, column = (tensor_of(draft, node.inputs[i]) for i in (key, query))
-    if row is None or column is None or not row.shape or not column.shape or len(column.shape) < 2:
+    row, column = _shape(draft, node.inputs[key]), _shape(draft, node.inputs[query])
+    if not row or len(column) < 2 or row[-2:-1] not in ((), (1,)):
         return False
-    flat = len(row.shape) < 2 or row.shape[-2] == 1
-    return flat and row.shape[-1] != 1 and column.shape[-1] == 1 and column.shape[-2] != 1
+    return row[-1] != 1 and column[-1] == 1 and column[-2] != 1

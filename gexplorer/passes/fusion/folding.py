@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from immutables import Map
 
 from gexplorer.ir.draft import Draft
-from gexplorer.ir.graph import Node, joined_origin
+from gexplorer.ir.graph import Node, joined_origin, program_key
 from gexplorer.ir.types import TensorType
 from gexplorer.passes.base import Context, Limits, Log
 from gexplorer.passes.fusion.matcher import Match, tensor_of
@@ -33,7 +33,7 @@ _MESSAGES = Map(
 class ConvFolding(Rule):
     """What a node behind a Conv does to each channel goes into the Conv's weights and bias.
 
-    The pattern calls the Conv ``conv``; its root is the node that goes.
+    The pattern calls the Conv ``conv``; all its other nodes go.
 
     Attributes:
         scales: whether there is a factor, so that the weights have to be read and written anew.
@@ -80,24 +80,31 @@ class ConvFolding(Rule):
         """Gives the Conv new weights and lets it make what the root made."""
         conv, root = found.named["conv"], draft.node(found.root.name)
         weights, bias = self._folded(found, draft)
-        names = list((*conv.inputs, "")[:3])
+        names = [*conv.inputs, ""][:3]
         for place, array in ((1, weights), (2, bias)):
             if array is not None:
                 names[place] = draft.add_constant(array, names[place] or f"{conv.name}/bias")
+        names = names if names[2] else names[:2]
         value = draft.own_value(root.outputs[0])
         assert value is not None
-        draft.drop_node(root.name)
-        draft.drop_value(conv.outputs[0])
-        new = replace(conv, inputs=tuple(names), outputs=(value.name,), origin=joined_origin(conv, root))
+        gone = sorted((node for node in found.nodes if node is not conv), key=program_key)
+        for node in gone:
+            draft.drop_node(node.name)
+        origin = joined_origin(conv, *gone)
+        new = replace(conv, inputs=tuple(names), outputs=(value.name,), origin=origin)
         draft.put_node(new)
         draft.put_value(replace(value, producer=new.name))
+        for node in found.nodes:
+            if node is not found.root:
+                draft.drop_value(node.outputs[0])
         for name in dict.fromkeys(self._read(found)):
             if draft.own_value(name) is not None and not draft.use_count(name):
                 draft.drop_value(name)
         return new
 
     def _read(self, found: Match) -> tuple[str, ...]:
-        own = found.named["conv"].inputs[1 if self.scales else 2 : 3]
+        inputs = found.named["conv"].inputs
+        own = inputs[1:3] if self.scales else inputs[2:3]
         return tuple(name for name in (*own, *self.constants(found)) if name)
 
     def _folded(self, found: Match, draft: Draft) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -107,11 +114,12 @@ class ConvFolding(Rule):
         conv = found.named["conv"]
         factor, addend = self.factor_and_addend(found, draft)
         dtype = _weights(conv, draft).dtype.numpy()
-        bias = _array(conv.inputs[2], draft) if len(conv.inputs) > 2 and conv.inputs[2] else None
+        _, own_weights, own_bias = (*conv.inputs, "")[:3]
+        bias = _array(own_bias, draft) if own_bias else None
         new_weights = new_bias = None
         with np.errstate(all="ignore"):
             if factor is not None:
-                new_weights = _scaled(conv, _array(conv.inputs[1], draft), factor).astype(dtype)
+                new_weights = _scaled(conv, _array(own_weights, draft), factor).astype(dtype)
             if bias is not None or addend is not None:
                 old = np.zeros(_channels(conv, draft)) if bias is None else bias.astype(np.float64)
                 new_bias = (old * (1 if factor is None else factor) + (0 if addend is None else addend)).astype(dtype)
@@ -126,9 +134,9 @@ def by_channel(draft: Draft, conv: Node, name: str) -> Reject | None:
     """Refuses a constant that broadcasts along other axes than the channels, or widens the Conv's result."""
     type_, made = tensor_of(draft, name), tensor_of(draft, conv.outputs[0])
     if type_ is not None and type_.shape is not None and made is not None and made.shape is not None:
-        rank = len(made.shape)
+        rank, channels = len(made.shape), made.shape[1:2]
         shape = (1,) * (rank - len(type_.shape)) + type_.shape
-        if len(shape) == rank and shape[1] in (1, made.shape[1]) and all(d == 1 for d in (shape[0], *shape[2:])):
+        if len(shape) == rank and shape[1:2] in ((1,), channels) and all(d == 1 for d in (shape[0], *shape[2:])):
             return None
     said = "of unknown type"
     return Reject("by_channel", name, type=type_ or said, conv=conv.name, conv_type=made or said)
@@ -148,10 +156,10 @@ def _array(name: str, draft: Draft) -> np.ndarray:
 
 def _channels(conv: Node, draft: Draft) -> int:
     """A Conv has (out, in / group, ...) weights, a ConvTranspose (in, out / group, ...)."""
-    shape = _weights(conv, draft).shape or ()
-    channels = shape[0] if conv.op == "Conv" else shape[1] * conv.integer("group", 1)
+    first, second, *_ = _weights(conv, draft).shape or (0, 0)
+    channels = first if conv.op == "Conv" else second
     assert isinstance(channels, int)
-    return channels
+    return channels if conv.op == "Conv" else channels * conv.integer("group", 1)
 
 
 def _scaled(conv: Node, weights: np.ndarray, factor: np.ndarray) -> np.ndarray:

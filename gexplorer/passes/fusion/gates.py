@@ -48,6 +48,8 @@ class GatedUnit(Rule):
             for maker, name in zip(makers, ("gate", "up"), strict=True)
         }
         region = Region(draft, found.nodes)
-        if halves != {0, 1} or {region.up(found[name], ("Split", "Slice")) for name in ("gate", "up")} != {first.inputs[0]}:
+        for name in ("gate", "up"):
+            region.up(found[name], ("Split", "Slice"))
+        if halves != {0, 1} or not {first.name, second.name} <= {node.name for node in region.nodes}:
             return found
         return replace(found, nodes=region.nodes, values={**found.values, "gate": first.inputs[0]})

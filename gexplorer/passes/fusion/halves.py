@@ -16,7 +16,8 @@ def half_of(draft: Draft, node: Node, output: str) -> int | None:
     if not isinstance(size, int) or part.shape[-1] != size // 2 or size % 2:
         return None
     if node.op == "Split":
-        return node.outputs.index(output) if len(node.outputs) == 2 and node.integer("axis", 0) in (-1, rank - 1) else None
+        in_two = len(node.outputs) == 2 and node.integer("axis", 0) in (-1, rank - 1)
+        return node.outputs.index(output) if in_two else None
     bounds = [_numbers(draft, node, index, name) for index, name in enumerate(("starts", "ends", "axes", "steps"), 1)]
     starts, ends, axes, steps = bounds
     if not starts or not ends or len(starts) != 1 or steps not in ((1,), None):

@@ -9,12 +9,13 @@ from immutables import Map
 
 from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
+from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import NO_ATTRIBUTES, Graph, Node, Value, make_graph, program_key
 from gexplorer.ir.types import TensorType, Type
 
 # Domain of fused nodes in the graph.
 KERNEL_DOMAIN = "ge"
-# Integer constants up to this size (shapes, axes, indices) go into the body; larger ones are data.
+# Constants of int64 up to this size (shapes, axes, indices) go into the body; all others are data.
 _INSIDE_ELEMENTS = 64
 
 
@@ -117,7 +118,7 @@ def _flat(draft: Draft, nodes: Sequence[Node]) -> _Parts:
 
 
 def _belongs_inside(data: Constant) -> bool:
-    return data.elements == 1 or (data.dtype.is_integer and data.elements <= _INSIDE_ELEMENTS)
+    return data.elements == 1 or (data.dtype == DType.INT64 and data.elements <= _INSIDE_ELEMENTS)
 
 
 def _body(
@@ -161,9 +162,7 @@ def _body(
     return body, inputs
 
 
-def _outside(
-    draft: Draft, parts: _Parts, made: frozenset[str]
-) -> tuple[tuple[str, ...], dict[str, Constant]]:
+def _outside(draft: Draft, parts: _Parts, made: frozenset[str]) -> tuple[tuple[str, ...], dict[str, Constant]]:
     """What the parts read and do not make: inputs, and constants that belong into the body."""
     inputs: dict[str, None] = {}
     constants: dict[str, Constant] = {}

@@ -216,7 +216,7 @@ class _Search:
                     len(state.nodes) + more,
                     "in_between",
                     found.name,
-                    {"op": found.op, "wanted": names, "behind": behind.name, "user": user.name, "user_op": user.op},
+                    {"op": found.op, "wanted": behind.op, "behind": behind.name, "user": user.name, "user_op": user.op},
                     (*state.nodes, behind),
                 )
             )

@@ -33,18 +33,14 @@ class NormLinear(Rule):
             "{blocker} ({op}) has the normalisation, with the Add before it",
             "switch {rule} off to have it with {node} instead",
         ),
-        statistics=Message("{blocker} gives its statistics as a result too"),
     )
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
         """A norm that is one kernel with its Add is left there."""
         added = found.named.get("added")
-        if added is not None:
-            return Reject("added", added.name, op=added.op, rule=_ADDED[added.op], node=found.root.name)
-        norm = found.named["norm"]
-        if any(draft.use_count(output) for output in norm.outputs[1:] if output):
-            return Reject("statistics", norm.name)
-        return None
+        if added is None:
+            return None
+        return Reject("added", added.name, op=added.op, rule=_ADDED[added.op], node=found.root.name)
 
     def describe(self, found: Match, draft: Draft) -> Map[str, object]:
         """Which normalisation it is, and what the linear layer said of itself."""

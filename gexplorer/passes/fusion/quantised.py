@@ -22,7 +22,10 @@ QUANT_MESSAGES = Map(
         " comes out of the sum",
         "quantise {blocker} with one scale, or by output channel",
     ),
-    zero_point=Message("the zero point of {blocker} is not {middle}: the sum would need a correction that depends on the data", "quantise symmetrically"),
+    zero_point=Message(
+        "the zero point of {blocker} is not {middle}: the sum would need a correction that depends on the data",
+        "quantise symmetrically",
+    ),
 )
 
 
@@ -45,21 +48,22 @@ def _eight_bits(draft: Draft, node: Node) -> Reject | None:
 
 def _scales(draft: Draft, node: Node, axis: int | None) -> Reject | None:
     type_, scale = tensor_of(draft, node.inputs[0]), tensor_of(draft, node.inputs[1])
-    assert type_ is not None and type_.shape is not None
+    rank = type_.rank or 0 if type_ is not None else 0
     if scale is not None and scale.elements == 1:
         return None
     own = node.integer("axis", 1)
-    own += len(type_.shape) if own < 0 else 0
+    own += rank if own < 0 else 0
     one_each = scale is not None and scale.rank == 1 and not node.attribute("block_size", 0)
-    if one_each and axis is not None and own == axis % len(type_.shape):
+    wanted = "none" if axis is None or not rank else axis % rank
+    if one_each and own == wanted:
         return None
-    wanted = "none" if axis is None else axis
     return Reject("scales", node.inputs[0], type=scale or "of unknown type", axis=own, wanted=wanted)
 
 
 def _symmetric(draft: Draft, node: Node) -> Reject | None:
-    zero = draft.constant_of(node.inputs[2]) if len(node.inputs) > 2 and node.inputs[2] else None
+    weights, _, name = (*node.inputs, "")[:3]
+    zero = draft.constant_of(name) if name else None
     middle = 0 if zero is None or zero.dtype == DType.INT8 else 128
     if zero is not None and zero.available and (zero.array() != middle).any():
-        return Reject("zero_point", node.inputs[0], middle=middle)
+        return Reject("zero_point", weights, middle=middle)
     return None

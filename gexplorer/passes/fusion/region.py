@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Node
 from gexplorer.passes.fusion.matcher import is_one_of, tensor_of
+from gexplorer.passes.fusion.rule import off_the_ai_core
 
 # What a kernel does for nothing by the order in which it reads and writes.
 MOVES = ("Transpose", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Cast")
@@ -50,10 +51,8 @@ class Region:
         while True:
             node = self._draft.producer(value)
             following = self._leads_to(node, ops, scaling) if node is not None and node.name not in self._inside else ""
-            if node is None or not following:
-                return value
-            readers = self._readers(node)
-            if readers is None:
+            readers = self._readers(node) if node is not None and following else None
+            if node is None or readers is None or off_the_ai_core([node], self._draft) is not None:
                 return value
             self._inside |= {taken.name: taken for taken in (node, *readers)}
             value = following
@@ -68,12 +67,14 @@ class Region:
             users = self._draft.users(value)
             if len(users) != 1 or not is_one_of(users[0], ops) or users[0].inputs[0] != value:
                 break
+            if off_the_ai_core(users, self._draft) is not None:
+                break
             self._inside[users[0].name] = users[0]
             value = users[0].outputs[0]
         return value
 
     def settle(self) -> None:
-        """Takes in arithmetic on shapes and single numbers that only the region uses, if it reads nothing new for it."""
+        """Takes in arithmetic on shapes and single numbers for the region alone, where it reads nothing new for it."""
         waiting = list(self._inside.values())
         known = {name for node in waiting for name in (*node.inputs, *node.outputs)}
         while waiting:

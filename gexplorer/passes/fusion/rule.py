@@ -90,7 +90,7 @@ class Rule(Pass):
         near: near misses are logged from so many matched nodes on; the root alone is 1.
         telling: operators of which every match has one, and that few other places have. Only nodes that they lead up to
             are tried, and near misses are logged only where one of them fits: a graph without them costs nothing.
-        reads: names that the pattern gives to values: the kernel's first inputs, in this order. Others follow by first use.
+        reads: names of values in the pattern that are the first inputs of the kernel, in this order.
         latest_first: whether the last node in program order is tried first. For patterns of which one goes on where
             another ends (with and without scale): the longer ones end later.
     """

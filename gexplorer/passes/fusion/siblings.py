@@ -13,7 +13,7 @@ from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
 from gexplorer.passes.fusion.matcher import Failure, Match, is_one_of, match, tensor_of
 from gexplorer.passes.fusion.pattern import Op
-from gexplorer.passes.fusion.rule import Reject, Rule
+from gexplorer.passes.fusion.rule import Reject, Rule, off_the_ai_core
 from gexplorer.trace.records import Message
 
 # How many nodes are looked at for a way from one sibling to another.
@@ -79,9 +79,12 @@ class SiblingRule(Rule):
         anchor = readers[0]
         if len(family) < self.number:
             reader, failure = failures[0]
-            log.reject(reader, failure.code, failure.blocker, **failure.parameters)
+            if len(readers) == self.number:
+                log.reject(reader, failure.code, failure.blocker, **failure.parameters)
             return
-        refused = self._count(value, family) or self.check_family(family, draft) or _waiting(family, draft)
+        nodes = [node for member in family for node in member.nodes]
+        refused = self._count(value, family) or self.check_family(family, draft) or off_the_ai_core(nodes, draft)
+        refused = refused or _waiting(family, draft)
         if refused is not None:
             log.reject(anchor, refused.code, refused.blocker, **refused.parameters)
             return
@@ -92,7 +95,7 @@ class SiblingRule(Rule):
         with log.rewrite(anchor, "fused", kernel=self.kernel, members=names, count=len(family)):
             group(
                 draft,
-                [node for member in family for node in member.nodes],
+                nodes,
                 self.kernel,
                 anchor=anchor,
                 attributes=self.describe_family(family, draft),

@@ -7,9 +7,9 @@ import pytest
 
 from gexplorer.compiler import compile
 from gexplorer.ir.text import to_text
+from gexplorer.passes.base import Context
 from gexplorer.passes.branch_elimination import BranchElimination
 from gexplorer.passes.manager import run_passes
-from gexplorer.passes.base import Context
 from gexplorer.validation.equality import compare_steps
 
 MODEL = """<ir_version: 10, opset_import: ["": 18]>

@@ -26,7 +26,8 @@ REWRITES = {
         "%b = Cast(%x) {to = 1} #b\noutput %b",
     ),
     "merged in a chain": (
-        "input %x : int8[2]\n%a = Cast(%x) {to = 6} #a\n%b = Cast(%a) {to = 7} #b\n%c = Cast(%b) {to = 11} #c\noutput %c",
+        "input %x : int8[2]\n%a = Cast(%x) {to = 6} #a\n%b = Cast(%a) {to = 7} #b\n%c = Cast(%b) {to = 11} #c\n"
+        "output %c",
         "%c = Cast(%x) {to = 11} #c\noutput %c",
     ),
     "inverse in a branch, of a value around": (

@@ -16,7 +16,8 @@ REWRITES = {
         "%a = Relu(%x) #a\noutput %a as b\noutput %a",
     ),
     "same with several outputs": (
-        "input %x : float32[4]\n%a, %b = Split(%x) #s\n%c, %d = Split(%x) #t\n%y = Add(%b, %d) #y\noutput %y\noutput %c",
+        "input %x : float32[4]\n%a, %b = Split(%x) #s\n%c, %d = Split(%x) #t\n%y = Add(%b, %d) #y\noutput %y\n"
+        "output %c",
         "%a, %b = Split(%x) #s\n%y = Add(%b, %b) #y\noutput %y\noutput %a as c",
     ),
     "same in a branch, of inputs that are the same around it": (
@@ -48,13 +49,15 @@ REWRITES = {
         """,
     ),
     "same Dropout, as it is not training": (
-        X + "constant %off = bool[] {false}\n%a = Dropout(%x, _, %off) #a\n%b = Dropout(%x, _, %off) #b\noutput %a\noutput %b",
+        X + "constant %off = bool[] {false}\n%a = Dropout(%x, _, %off) #a\n%b = Dropout(%x, _, %off) #b\n"
+        "output %a\noutput %b",
         "constant %off = bool[] {false}\n%a = Dropout(%x, _, %off) #a\noutput %a\noutput %a as b",
     ),
 }
 REJECTS = {
     "random": (
-        X + "%a = RandomNormalLike(%x) {seed = 1.0} #a\n%b = RandomNormalLike(%x) {seed = 1.0} #b\noutput %a\noutput %b",
+        X
+        + "%a = RandomNormalLike(%x) {seed = 1.0} #a\n%b = RandomNormalLike(%x) {seed = 1.0} #b\noutput %a\noutput %b",
         ("b", "a", "b (RandomNormalLike) draws random numbers, so it is not the same as a"),
     ),
     "unknown": (
@@ -65,8 +68,10 @@ REJECTS = {
 STAYS = {
     "other attributes": X + "%a = Elu(%x) {alpha = 0.5} #a\n%b = Elu(%x) {alpha = 0.25} #b\noutput %a\noutput %b",
     "an attribute left out": X + "%a = Elu(%x) #a\n%b = Elu(%x) {alpha = 1.0} #b\noutput %a\noutput %b",
-    "the sign of zero": X + "%a = LeakyRelu(%x) {alpha = 0.0} #a\n%b = LeakyRelu(%x) {alpha = -0.0} #b\noutput %a\noutput %b",
-    "a whole number and a float": X + "%a = Elu(%x) {alpha = 1} #a\n%b = Elu(%x) {alpha = 1.0} #b\noutput %a\noutput %b",
+    "the sign of zero": X
+    + "%a = LeakyRelu(%x) {alpha = 0.0} #a\n%b = LeakyRelu(%x) {alpha = -0.0} #b\noutput %a\noutput %b",
+    "a whole number and a float": X
+    + "%a = Elu(%x) {alpha = 1} #a\n%b = Elu(%x) {alpha = 1.0} #b\noutput %a\noutput %b",
     "swapped inputs": X + "input %z : float32[8]\n%a = Sub(%x, %z) #a\n%b = Sub(%z, %x) #b\noutput %a\noutput %b",
     "another output asked for": (
         "input %x : float32[1,1,4]\n%a = MaxPool(%x) {kernel_shape = [2]} #a\n"
@@ -107,7 +112,10 @@ def test_stays(name):
 
 
 def test_training_dropouts_draw_each_their_own():
-    text = X.replace("8", "64") + "constant %on = bool[] {true}\n%a = Dropout(%x, _, %on) #a\n%b = Dropout(%x, _, %on) #b\noutput %a\noutput %b"
+    text = (
+        X.replace("8", "64")
+        + "constant %on = bool[] {true}\n%a = Dropout(%x, _, %on) #a\n%b = Dropout(%x, _, %on) #b\noutput %a\noutput %b"
+    )
     step = run(CommonSubexpressionElimination, text)
     assert [reject.code for reject in step.rejects] == ["random"]
 

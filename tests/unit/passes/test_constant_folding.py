@@ -71,17 +71,22 @@ REJECTS = {
         ("b", "y", "b (DequantizeLinear) gives y weights that a kernel for int8 reads as they are"),
     ),
     "unavailable": (
-        "input %x : float32[64]\nconstant %w = float32[64] 256 bytes ...\n%a = Neg(%w) #a\n%y = Add(%x, %a) #y\noutput %y",
+        "input %x : float32[64]\nconstant %w = float32[64] 256 bytes ...\n%a = Neg(%w) #a\n"
+        "%y = Add(%x, %a) #y\noutput %y",
         ("a", "w", "w is not available, so a (Neg) cannot be folded"),
     ),
 }
 STAYS = {
     "an input": "input %x : float32[1]\nconstant %k = float32[] {2.0}\n%a = Mul(%x, %k) #a\noutput %a",
     "an input with a default": "input %x : float32[1] default float32[1] {2.0}\n%a = Neg(%x) #a\noutput %a",
-    "random numbers": "constant %k = float32[8] {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}\n%a = RandomUniformLike(%k) #a\noutput %a",
+    "random numbers": (
+        "constant %k = float32[8] {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}\n%a = RandomUniformLike(%k) #a\noutput %a"
+    ),
     "what nothing uses": "input %x : float32[1]\nconstant %k = float32[] {2.0}\n%a = Neg(%k) #a\noutput %x",
     "another domain's": "constant %k = float32[] {2.0}\n%a = Neg<own>(%k) #a\noutput %a",
-    "a sequence": "constant %k = float32[2] {2.0, 1.0}\n%a = SplitToSequence(%k) #a\n%n = SequenceLength(%a) #n\noutput %n",
+    "a sequence": (
+        "constant %k = float32[2] {2.0, 1.0}\n%a = SplitToSequence(%k) #a\n%n = SequenceLength(%a) #n\noutput %n"
+    ),
 }
 
 
@@ -119,7 +124,9 @@ def test_reading_up_to_the_limit(limit, code):
 
 
 def test_weights_beyond_the_limit_are_not_read(tmp_path):
-    graph = graph_of("input %x : float32[1]\nconstant %w = float32[1] {0.0}\n%a = Neg(%w) #a\n%y = Add(%x, %a) #y\noutput %y")
+    graph = graph_of(
+        "input %x : float32[1]\nconstant %w = float32[1] {0.0}\n%a = Neg(%w) #a\n%y = Add(%x, %a) #y\noutput %y"
+    )
     unreadable = FileSource(tmp_path / "no such file", "w", 0, 4, DType.FLOAT32, (1,), available=True)
     weight = Value("w", TensorType(DType.FLOAT32, (1,)), constant=Constant(DType.FLOAT32, (1,), unreadable))
     graph = replaced(graph, weight)
@@ -194,7 +201,9 @@ VERSIONS = {
 }
 
 
-@pytest.mark.parametrize(("node", "head", "opset"), [(n, head, v) for n, (head, versions) in VERSIONS.items() for v in versions])
+@pytest.mark.parametrize(
+    ("node", "head", "opset"), [(n, head, v) for n, (head, versions) in VERSIONS.items() for v in versions]
+)
 def test_every_version_gives_what_onnxruntime_gives(node, head, opset):
     results = "%y, %z" if node.startswith("Split") else "%y"
     head = head.replace("float32[2,3]", "float32[1,6]") if node.startswith(("Squeeze", "Split")) else head
@@ -208,7 +217,9 @@ def test_nothing_before_version_7(opset):
 
 
 def test_text_is_neither_made_nor_lost():
-    text = 'constant %k = string[2] {"1", "2"}\n%a = Cast(%k) {to = 7} #a\n%b = Cast(%a) {to = 8} #b\noutput %a\noutput %b'
+    text = (
+        'constant %k = string[2] {"1", "2"}\n%a = Cast(%k) {to = 7} #a\n%b = Cast(%a) {to = 8} #b\noutput %a\noutput %b'
+    )
     step = run(ConstantFolding, text)
     assert near_misses(step) == {"unknown_size": ("b", None)}
     assert "constant %a@0 = int64[2] {1, 2}" in lines_of(step.after)

@@ -65,7 +65,10 @@ STAYS = {
         "input %x : float32[40]\nconstant %a = float32[40] 160 bytes ...\nconstant %b = float32[40] 160 bytes ...\n"
         "%y = Add(%x, %a) #y\n%z = Add(%y, %b) #z\noutput %z"
     ),
-    "one that nothing uses": "input %x : float32[1]\nconstant %a = float32[] {2.0}\nconstant %b = float32[] {2.0}\n%y = Add(%x, %a) #y\noutput %y",
+    "one that nothing uses": (
+        "input %x : float32[1]\nconstant %a = float32[] {2.0}\n"
+        "constant %b = float32[] {2.0}\n%y = Add(%x, %a) #y\noutput %y"
+    ),
 }
 
 

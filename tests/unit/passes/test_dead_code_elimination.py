@@ -21,7 +21,10 @@ BRANCH = """
     output %y
     """
 GONE = {
-    "dead": ("input %x : float32[2]\n%a = Neg(%x) #a\n%b = Neg(%a) #b\n%y = Relu(%x) #y\noutput %y", "%y = Relu(%x) #y\noutput %y"),
+    "dead": (
+        "input %x : float32[2]\n%a = Neg(%x) #a\n%b = Neg(%a) #b\n%y = Relu(%x) #y\noutput %y",
+        "%y = Relu(%x) #y\noutput %y",
+    ),
     "dead with no outputs": ("input %x : float32[2]\n_ = Neg(%x) #a\noutput %x", "output %x"),
     "dead with nested graphs": (
         BRANCH.replace("output %y", "output %x"),
@@ -36,7 +39,10 @@ GONE = {
         "input %x : float32[2]\nconstant %k = float32[2] {1.0, 2.0}\n%y = Relu(%x) #y\noutput %y",
         "%y = Relu(%x) #y\noutput %y",
     ),
-    "unused_constants where no node is left": ("input %x : float32[2]\nconstant %k = float32[1] {2.0}\n%a = Neg(%k) #a\noutput %x", "output %x"),
+    "unused_constants where no node is left": (
+        "input %x : float32[2]\nconstant %k = float32[1] {2.0}\n%a = Neg(%k) #a\noutput %x",
+        "output %x",
+    ),
 }
 STAYS = {
     "one of two outputs": "input %x : float32[4]\n%a, %b = Split(%x) #s\noutput %b",
@@ -52,7 +58,9 @@ STAYS = {
             output %x
         output %y
         """,
-    "a constant that is a result": "input %x : float32[1]\nconstant %k = float32[1] {2.0}\n%y = Relu(%x) #y\noutput %y\noutput %k",
+    "a constant that is a result": (
+        "input %x : float32[1]\nconstant %k = float32[1] {2.0}\n%y = Relu(%x) #y\noutput %y\noutput %k"
+    ),
     "an input that nothing uses": "input %x : float32[1]\ninput %z : float32[1]\n%y = Relu(%x) #y\noutput %y",
 }
 

@@ -81,7 +81,13 @@ def test_near_misses(name):
 
 @pytest.mark.parametrize(
     ("opset", "attributes", "gone"),
-    [(6, "", False), (6, "{is_test = 0}", False), (6, "{is_test = 1}", True), (7, "", True), (11, "{ratio = 0.5}", True)],
+    [
+        (6, "", False),
+        (6, "{is_test = 0}", False),
+        (6, "{is_test = 1}", True),
+        (7, "", True),
+        (11, "{ratio = 0.5}", True),
+    ],
 )
 def test_before_version_12_an_attribute_or_nothing_says_it(opset, attributes, gone):
     step = run(DropoutElimination, f"input %x : float32[2]\n%y = Dropout(%x) {attributes} #y\noutput %y", opset=opset)

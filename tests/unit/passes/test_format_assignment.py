@@ -101,7 +101,8 @@ def test_two_stored_operands_follow():
 def test_what_fills_up_a_block_never_shows():
     """Sigmoid makes 0.5 of the zeros that fill up the channels; the sum over channels must not see them."""
     text = CONV + (
-        "%c = Conv(%x, %w) #c\n%s = Sigmoid(%c) #s\nconstant %v = float32[1,4,1,1] {1, 1, 1, 1}\n%y = Conv(%s, %v) #y\noutput %y"
+        "%c = Conv(%x, %w) #c\n%s = Sigmoid(%c) #s\nconstant %v = float32[1,4,1,1] {1, 1, 1, 1}\n"
+        "%y = Conv(%s, %v) #y\noutput %y"
     )
     assert "cancelled" in codes(run(FormatAssignment, text))
 
@@ -141,3 +142,12 @@ def test_off_by_default_and_not_before_version_11():
     assert not FormatAssignment.default
     step = run(FormatAssignment, graph_of(REWRITES["cube"], 9))
     assert (codes(step), near_misses(step)) == ([], {})
+
+
+def test_a_channel_that_is_broadcast_does_not_follow():
+    """One channel and four fill the same block; only the shapes tell them apart."""
+    text = CONV + (
+        "constant %one = float32[1,3,1,1] {1, 2, 3}\n%a = Conv(%x, %w) #a\n%b = Conv(%x, %one) #b\n"
+        "%y = Mul(%a, %b) #y\noutput %y"
+    )
+    assert "follows" not in codes(run(FormatAssignment, text))

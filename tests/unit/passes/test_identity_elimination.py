@@ -19,7 +19,8 @@ REWRITES = {
         "constant %k = float32[1] {2.0}\noutput %k as a",
     ),
     "identity of a sequence": (
-        "input %x : float32[2]\n%s = SequenceConstruct(%x, %x) #s\n%a = Identity(%s) #a\n%n = SequenceLength(%a) #n\noutput %n",
+        "input %x : float32[2]\n%s = SequenceConstruct(%x, %x) #s\n%a = Identity(%s) #a\n"
+        "%n = SequenceLength(%a) #n\noutput %n",
         "%s = SequenceConstruct(%x, %x) #s\n%n = SequenceLength(%s) #n\noutput %n",
     ),
     "identity captured by a branch, and in it": (

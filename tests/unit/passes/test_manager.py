@@ -78,7 +78,9 @@ def test_every_file_of_the_package_is_found_in_order():
 
 
 def test_every_pass_shows_a_graph_before_and_after():
-    assert [p.name for p in all_passes() if "before:" not in (p.__doc__ or "") or "after:" not in (p.__doc__ or "")] == []
+    assert [
+        p.name for p in all_passes() if "before:" not in (p.__doc__ or "") or "after:" not in (p.__doc__ or "")
+    ] == []
 
 
 def test_a_registered_pass_is_in_its_place(registered):
@@ -182,7 +184,10 @@ def test_or_last_where_a_pass_asks_for_it():
 
 
 def test_lists_of_graphs():
-    text = "input %x : float32[2]\n%y = Strange<own>(%x) #y\n  cases += graph one\n    %i = Identity(%x) #i\n    output %i\n"
+    text = (
+        "input %x : float32[2]\n%y = Strange<own>(%x) #y\n  cases += graph one\n    %i = Identity(%x) #i\n"
+        "    output %i\n"
+    )
     text += "  cases += graph two\n    %j = Identity(%x) #j\n    output %j\noutput %y"
     step = run(IdentityElimination, text)
     assert [(rewrite.path[0].index, rewrite.node) for rewrite in step.rewrites] == [(0, "i"), (1, "j")]

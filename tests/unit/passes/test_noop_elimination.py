@@ -27,7 +27,11 @@ SAME = {
     "Tile": one("%y = Tile(%x, %s)", "%s = int64[2] {1, 1}", head=N),
     "Slice": one("%y = Slice(%x, %a, %b)", "%a = int64[2] {0, -99}", "%b = int64[2] {99, 3}"),
     "Slice with steps": one(
-        "%y = Slice(%x, %a, %b, %i, %s)", "%a = int64[1] {0}", "%b = int64[1] {3}", "%i = int64[1] {1}", "%s = int64[1] {1}"
+        "%y = Slice(%x, %a, %b, %i, %s)",
+        "%a = int64[1] {0}",
+        "%b = int64[1] {3}",
+        "%i = int64[1] {1}",
+        "%s = int64[1] {1}",
     ),
     "Slice of one in steps": one(
         "%y = Slice(%x, %a, %b, %a, %s)",
@@ -40,7 +44,9 @@ SAME = {
     "Transpose": one("%y = Transpose(%x) {perm = [0, 1]}"),
     "Transpose of rank 1": one("%y = Transpose(%x)", head="input %x : float32[n]\n"),
 }
-SINGLE = {op: one(f"%y = {op}(%x) {a}", head=N) for op, a in (("Concat", "{axis = 1}"), ("Sum", ""), ("Max", ""), ("Min", ""))}
+SINGLE = {
+    op: one(f"%y = {op}(%x) {a}", head=N) for op, a in (("Concat", "{axis = 1}"), ("Sum", ""), ("Max", ""), ("Min", ""))
+}
 PART = {"Split": one("%y = Split(%x, %s) {axis = 1}", "%s = int64[1] {3}", head=N)}
 NEUTRAL = {
     "x * 1": one("%y = Mul(%x, %k)", "%k = float32[] {1.0}"),
@@ -60,16 +66,26 @@ STAYS = {
     "0 - x": one("%y = Sub(%k, %x)", "%k = int64[] {0}", head=I),
     "x * 1.0000001": one("%y = Mul(%x, %k)", "%k = float32[] {1.0000001}"),
     "a neutral constant that widens": one("%y = Mul(%x, %k)", "%k = float32[1,1,1] {1.0}"),
-    "a neutral constant that may widen": one("%y = Mul(%x, %k)", "%k = float32[2] {1.0, 1.0}", head="input %x : float32[n]\n"),
-    "a neutral constant without elements": one("%y = Mul(%x, %k)", "%k = float32[0] {}", head="input %x : float32[1]\n"),
+    "a neutral constant that may widen": one(
+        "%y = Mul(%x, %k)", "%k = float32[2] {1.0, 1.0}", head="input %x : float32[n]\n"
+    ),
+    "a neutral constant without elements": one(
+        "%y = Mul(%x, %k)", "%k = float32[0] {}", head="input %x : float32[1]\n"
+    ),
     "one of two is not neutral": one("%y = Mul(%x, %k)", "%k = float32[3] {1.0, 2.0, 1.0}"),
-    "weights that are not there": one("%y = Mul(%x, %k)", "%k = float32[65] 260 bytes ...", head="input %x : float32[65]\n"),
+    "weights that are not there": one(
+        "%y = Mul(%x, %k)", "%k = float32[65] 260 bytes ...", head="input %x : float32[65]\n"
+    ),
     "a narrower type": one("%y = Cast(%x) {to = 10}"),
     "another shape": one("%y = Reshape(%x, %s)", "%s = int64[2] {3, 2}"),
     "an unknown shape": "input %x : float32[2,3]\ninput %s : int64[2]\n%y = Reshape(%x, %s) #y\noutput %y",
     "an unknown rank": one("%y = Squeeze(%x)", head="input %x : float32[*]\n"),
     "a slice backwards": one(
-        "%y = Slice(%x, %a, %b, %i, %s)", "%a = int64[1] {-1}", "%b = int64[1] {-99}", "%i = int64[1] {1}", "%s = int64[1] {-1}"
+        "%y = Slice(%x, %a, %b, %i, %s)",
+        "%a = int64[1] {-1}",
+        "%b = int64[1] {-99}",
+        "%i = int64[1] {1}",
+        "%s = int64[1] {-1}",
     ),
     "a slice in unknown steps": (
         X + "input %s : int64[1]\nconstant %a = int64[1] {0}\nconstant %b = int64[1] {2}\n"
@@ -110,7 +126,8 @@ def test_a_chain_goes_at_once():
     check_rewrite(
         NoopElimination,
         "neutral",
-        X + "constant %k = float32[] {1.0}\n%a = Mul(%x, %k) #a\n%b = Div(%a, %k) #b\n%c = Mul(%k, %b) #c\n%y = Relu(%c) #y\noutput %y",
+        X + "constant %k = float32[] {1.0}\n%a = Mul(%x, %k) #a\n%b = Div(%a, %k) #b\n%c = Mul(%k, %b) #c\n"
+        "%y = Relu(%c) #y\noutput %y",
         "constant %k = float32[] {1.0}\n%y = Relu(%x) #y\noutput %y",
     )
 
@@ -159,7 +176,9 @@ def test_a_neutral_constant_around_the_loop():
     ],
 )
 def test_attributes_of_old_versions(node, goes, opset):
-    assert codes(run(NoopElimination, one(f"%y = {node}"), opset=opset)) == (["part" if "Split" in node else "same_shape"] if goes else [])
+    assert codes(run(NoopElimination, one(f"%y = {node}"), opset=opset)) == (
+        ["part" if "Split" in node else "same_shape"] if goes else []
+    )
 
 
 def test_nothing_before_version_7():

@@ -8,7 +8,8 @@ from tests.passes import check_codes, check_reject, check_rewrite, codes, run
 X = "input %x : float32[2,3,4]\n"
 REWRITES = {
     "inverse": (
-        X + "constant %s = int64[3] {2, 3, 4}\n%a = Flatten(%x) #a\n%b = Reshape(%a, %s) #b\n%y = Relu(%b) #y\noutput %y",
+        X
+        + "constant %s = int64[3] {2, 3, 4}\n%a = Flatten(%x) #a\n%b = Reshape(%a, %s) #b\n%y = Relu(%b) #y\noutput %y",
         "constant %s = int64[3] {2, 3, 4}\n%y = Relu(%x) #y\noutput %y",
     ),
     "inverse of a symbolic shape": (
@@ -23,7 +24,8 @@ REWRITES = {
         "%b = Reshape(%x, %b/shape@0) #b\noutput %b",
     ),
     "merged with one symbol": (
-        "input %x : float32[n,2,3]\nconstant %f = int64[1] {0}\n%a = Flatten(%x) #a\n%b = Unsqueeze(%a, %f) #b\noutput %b",
+        "input %x : float32[n,2,3]\nconstant %f = int64[1] {0}\n%a = Flatten(%x) #a\n"
+        "%b = Unsqueeze(%a, %f) #b\noutput %b",
         "constant %b/shape@0 = int64[3] {1, -1, 6}\nconstant %f = int64[1] {0}\n"
         "%b = Reshape(%x, %b/shape@0) #b\noutput %b",
     ),
@@ -35,7 +37,8 @@ REWRITES = {
     ),
     "merged where 0 meant copy": (
         X + "constant %s = int64[2] {0, -1}\nconstant %t = int64[2] {-1, 0}\n"
-        "%a = Reshape(%x, %s) #a\n%b = Reshape(%a, %t) #b\n%y = Unsqueeze(%b, %u) #y\nconstant %u = int64[1] {2}\noutput %y",
+        "%a = Reshape(%x, %s) #a\n%b = Reshape(%a, %t) #b\n%y = Unsqueeze(%b, %u) #y\n"
+        "constant %u = int64[1] {2}\noutput %y",
         "constant %s = int64[2] {0, -1}\nconstant %t = int64[2] {-1, 0}\nconstant %u = int64[1] {2}\n"
         "constant %y/shape@1 = int64[3] {2, 12, 1}\n%y = Reshape(%x, %y/shape@1) #y\noutput %y",
     ),
@@ -51,7 +54,8 @@ REJECTS = {
         ("b", None, "the shape that b gives is not known before run time"),
     ),
     "empty": (
-        "input %x : float32[0,3]\nconstant %f = int64[1] {0}\n%a = Unsqueeze(%x, %f) #a\n%b = Unsqueeze(%a, %f) #b\noutput %b",
+        "input %x : float32[0,3]\nconstant %f = int64[1] {0}\n%a = Unsqueeze(%x, %f) #a\n"
+        "%b = Unsqueeze(%a, %f) #b\noutput %b",
         ("b", None, "b gives the shape [1, 1, 0, 3], but a 0 in the shape of a Reshape means another thing"),
     ),
 }

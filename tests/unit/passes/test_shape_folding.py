@@ -25,7 +25,10 @@ REWRITES = {
         output %y
         """,
     ),
-    "folded to a result": ("input %x : float32[2,3]\n%s = Size(%x) #s\noutput %s", "constant %s@0 = int64[] {6}\noutput %s@0 as s"),
+    "folded to a result": (
+        "input %x : float32[2,3]\n%s = Size(%x) #s\noutput %s",
+        "constant %s@0 = int64[] {6}\noutput %s@0 as s",
+    ),
     "folded where a dimension is 0": (
         "input %x : float32[0,3]\n%s = Shape(%x) #s\noutput %s",
         "constant %s@0 = int64[2] {0, 3}\noutput %s@0 as s",
@@ -123,7 +126,9 @@ REJECTS = {
 STAYS = {
     "what comes from the elements": "input %x : int64[2]\nconstant %k = int64[] {1}\n%y = Mul(%x, %k) #y\noutput %y",
     "a shape of unknown rank": "input %x : float32[*]\n%s = Shape(%x) #s\noutput %s",
-    "shapes that differ": "input %x : float32[n,m]\ninput %z : float32[m,n]\n%s = Shape(%x) #s\n%t = Shape(%z) #t\noutput %s\noutput %t",
+    "shapes that differ": (
+        "input %x : float32[n,m]\ninput %z : float32[m,n]\n%s = Shape(%x) #s\n%t = Shape(%z) #t\noutput %s\noutput %t"
+    ),
     "the same as another type": "input %x : float32[n]\n%s = Shape(%x) #s\n%t = Size(%x) #t\noutput %s\noutput %t",
     "what a loop changes": """
         input %x : float32[2]

@@ -59,7 +59,10 @@ def test_a_graph_without_cuts_is_not_marked():
 
 
 def test_what_launches_nothing_goes_with_what_feeds_it():
-    text = "input %x : float32[4,4]\n%h = Strange<own>(%x) #h\n%i = Identity(%h) #i\n%y = Relu(%x) #y\noutput %i\noutput %y"
+    text = (
+        "input %x : float32[4,4]\n%h = Strange<own>(%x) #h\n%i = Identity(%h) #i\n%y = Relu(%x) #y\n"
+        "output %i\noutput %y"
+    )
     assert parts(run(SubgraphPartition, text)) == {"h": "host_0", "i": "host_0", "y": "aicore_0"}
 
 
@@ -67,7 +70,12 @@ def test_nodes_keep_all_else():
     step = run(SubgraphPartition, CUT)
     for name, node in step.after.nodes.items():
         old = step.before.nodes[name]
-        assert (node.inputs, node.outputs, node.origin, node.position) == (old.inputs, old.outputs, old.origin, old.position)
+        assert (node.inputs, node.outputs, node.origin, node.position) == (
+            old.inputs,
+            old.outputs,
+            old.origin,
+            old.position,
+        )
 
 
 def waits(step):
@@ -81,7 +89,12 @@ def waits(step):
     return found
 
 
-@given(st.lists(st.tuples(st.sampled_from(("Add", "Strange<own>", "Reshape", "Det")), st.integers(0), st.integers(0)), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("Add", "Strange<own>", "Reshape", "Det")), st.integers(0), st.integers(0)),
+        max_size=12,
+    )
+)
 def test_no_circle(picks):
     lines, names = ["input %v0 : float32[4,4]"], ["v0"]
     for number, (op, a, b) in enumerate(picks, 1):

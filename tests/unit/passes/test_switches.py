@@ -11,7 +11,9 @@ from gexplorer.passes.switches import PRESETS, make_plan
 
 def known(*rows):
     return tuple(
-        type(name, (Pass,), {"name": name, "ge_name": ge, "order": i, "default": on, **({"kernel": "K"} if rule else {})})
+        type(
+            name, (Pass,), {"name": name, "ge_name": ge, "order": i, "default": on, **({"kernel": "K"} if rule else {})}
+        )
         for i, (name, ge, on, rule) in enumerate(rows)
     )
 

@@ -32,17 +32,17 @@ class ConsecutiveMatMul(Rule):
     order = 677
     kernel = "MatMulMatMul"
     saves = "Nothing: it never fuses."
-    near = 3
+    near = 9  # half a pair is no miss
     pattern = op(_LINEAR, either(_FIRST, op.Reshape(_FIRST)), const("second", wanted="a constant weight"))
     messages = Map(
         does_not_fit=Message(
-            "{blocker} and {node} stay two kernels: {rows} rows of what is between ({panel} bytes), {first} ({a} bytes) and"
-            " {second} ({b} bytes) are {total} bytes, {excess} more than the {l1} of L1",
+            "{blocker} and {node} stay two kernels: {rows} rows of what is between ({panel} bytes), {first} ({a} bytes)"
+            " and {second} ({b} bytes) are {total} bytes, {excess} more than the {l1} of L1",
             "multiply {first} by {second} beforehand: nothing stands between the two products",
         ),
         fits=Message(
-            "{blocker} and {node} stay two kernels, though {rows} rows of what is between and both weights fit L1 ({total} of"
-            " {l1} bytes): no kernel multiplies twice",
+            "{blocker} and {node} stay two kernels, though {rows} rows of what is between and both weights fit L1"
+            " ({total} of {l1} bytes): no kernel multiplies twice",
             "multiply {first} by {second} beforehand: nothing stands between the two products",
         ),
         unknown=Message("{blocker} and {node} stay two kernels: the size of {value} is not known"),

@@ -24,6 +24,7 @@ class ConvActivation(CubeEpilogue):
     kernel = "ConvActivation"
     saves = "One round trip of the feature map through memory."
     near = 2
+    latest_first = True
     pattern = activated(op(CONVS, name="cube"))
     messages = Map(
         other_gate=Message("{blocker} multiplies a Conv with the sigmoid of another Conv: a gate, not an activation"),

@@ -40,7 +40,7 @@ class ConvBatchnorm(ConvFolding):
 
     name = "conv_batchnorm"
     ge_name = "ConvBatchnormFusionPass"
-    order = 674
+    order = 673
     saves = "The whole BatchNormalization, and one round trip of the feature map through memory."
     pattern = op.BatchNormalization(
         op("Conv|ConvTranspose", name="conv"),

@@ -20,7 +20,7 @@ class ConvBatchnormEpilogue(CubeEpilogue):
     """
 
     name = "conv_batchnorm_epilogue"
-    order = 675
+    order = 676
     kernel = "ConvBatchNorm"
     saves = "One round trip of the feature map through memory."
     near = 2

@@ -21,7 +21,7 @@ class ConvBiasEpilogue(CubeEpilogue):
     """
 
     name = "conv_bias_epilogue"
-    order = 673
+    order = 675
     kernel = "ConvBias"
     saves = "One round trip of the feature map through memory."
     near = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from immutables import Map
@@ -17,9 +18,15 @@ from gexplorer.passes.fusion.pattern import op
 from gexplorer.passes.fusion.rule import Rule, off_the_ai_core, tensor_of
 from gexplorer.trace.records import Message
 
-_REDUCTIONS = "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2|ReduceSumSquare|ReduceLogSumExp"
+_REDUCTIONS = op(
+    "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2|ReduceSumSquare|ReduceLogSumExp"
+)
 # Kernels that other rules made of elementwise operators, and which are small enough to ride along.
 _KERNELS = frozenset(("Gelu", "FastGelu", "Silu", "Swish", "HardSwish", "Mish"))
+
+
+# What kept a producer from joining: code, blocker, values for the sentence.
+_Blocked = tuple[str, str, Mapping[str, object]]
 
 
 @dataclass(slots=True)
@@ -28,11 +35,11 @@ class _Region:
 
     Attributes:
         nodes: its nodes; all but the first are used by these alone.
-        blocked: what kept the first producer that might have joined from doing so: code, blocker, values.
+        blocked: what kept the first producer that might have joined from doing so.
     """
 
     nodes: list[Node] = field(default_factory=list[Node])
-    blocked: tuple[str, str, dict[str, object]] | None = None
+    blocked: _Blocked | None = None
 
 
 class ElementwiseChain(Rule):
@@ -51,9 +58,11 @@ class ElementwiseChain(Rule):
     kernel = "ElementwiseChain"
     kind = "ub"
     saves = "One round trip through memory for each intermediate."
-    pattern = op(_REDUCTIONS)
+    pattern = _REDUCTIONS
     messages = Map(
-        broadcast=Message("{blocker} makes {type}, which {user} broadcasts to {wanted}: each tile would compute it again"),
+        broadcast=Message(
+            "{blocker} makes {type}, which {user} broadcasts to {wanted}: each tile would compute it again"
+        ),
         view=Message(
             "{blocker} ({op}) stands between {behind} and {user}", "move {blocker} before {behind} or behind {user}"
         ),
@@ -61,7 +70,7 @@ class ElementwiseChain(Rule):
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Grows a region up from each node that is in none, the last in program order first."""
-        names = self.pattern.ops + tuple(name for name in draft.ops() if name not in self.pattern.ops)
+        names = tuple({*_REDUCTIONS.ops, *draft.ops()})
         taken: set[str] = set()
         may = _Members(draft, context)
         for root in reversed(draft.candidates(*names)):
@@ -135,7 +144,7 @@ class _Members:
 
     def end(self, node: Node) -> bool:
         """True for a reduction whose axes are known beforehand."""
-        if node.op not in ElementwiseChain.pattern.ops or node.domain or node.outputs[0] in self._contents:
+        if node.op not in _REDUCTIONS.ops or node.domain or node.outputs[0] in self._contents:
             return False
         axes_known = len(node.inputs) < 2 or not node.inputs[1] or self._draft.constant_of(node.inputs[1]) is not None
         return axes_known and off_the_ai_core([node], self._draft) is None
@@ -151,7 +160,7 @@ class _Members:
         return own is not None and shape is not None and (own == shape or all(dim == 1 for dim in own))
 
 
-def _other_use(name: str, producer: Node, node: Node, draft: Draft) -> tuple[str, str, dict[str, object]]:
+def _other_use(name: str, producer: Node, node: Node, draft: Draft) -> _Blocked:
     if draft.is_result(name):
         return "is_result", producer.name, {"value": name, "op": producer.op}
     other = next(user for user in draft.users(name) if user.name != node.name)

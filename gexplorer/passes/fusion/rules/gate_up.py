@@ -34,7 +34,7 @@ class GateUp(SiblingRule):
     messages = Map(
         {
             **SIBLING_MESSAGES,
-            "apart": Message("what {node} and {blocker} make does not meet again soon: not the two branches of a gated unit"),
+            "apart": Message("what {node} and {blocker} make does not meet soon: they are no branches of a gated unit"),
         }
     )
 

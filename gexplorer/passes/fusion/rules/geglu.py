@@ -19,5 +19,6 @@ class GeGlu(GatedUnit):
     ge_name = "GeGluV2FusionPass"
     order = 646
     kernel = "GeGluV2"
+    telling = frozenset(("Gelu", "FastGelu"))
     saves = "One round trip of the widest activation of the network through memory."
     pattern = op.Mul(op("Gelu|FastGelu|com.microsoft::Gelu|com.microsoft::FastGelu", "gate", exact=True), "up")

@@ -20,7 +20,7 @@ class LinearSilu(CubeEpilogue):
     before:  Silu(MatMulBias(x, w, bias)); Mul(p, Sigmoid(p)) with p = MatMul(x, w)
     after:   FusedLinearSiLU(x, w, bias)
 
-    Runs behind SwiGLU, which saves more with the same SiLU, and before ``matmul_activation``, which is for all activations.
+    Runs behind SwiGLU, which saves more with the same SiLU, and before ``matmul_activation``, which is for all of them.
     """
 
     name = "linear_silu"

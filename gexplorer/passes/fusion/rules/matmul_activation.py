@@ -27,9 +27,12 @@ class MatMulActivation(CubeEpilogue):
     kernel = "MatMulActivation"
     saves = "One round trip of the product through memory."
     near = 2
+    latest_first = True
     pattern = activated(op(MATMULS, name="cube"))
     messages = Map(
-        other_gate=Message("{blocker} multiplies a product with the sigmoid of another product: a gate, not an activation"),
+        other_gate=Message(
+            "{blocker} multiplies a product with the sigmoid of another product: a gate, not an activation"
+        ),
     )
 
     def check(self, found: Match, draft: Draft) -> Reject | None:

@@ -37,8 +37,8 @@ class MatMulBias(CubeEpilogue):
             "{blocker} is {type}, not one number for each column of {product} ({product_type})",
             "make {blocker} a row as long as the last dimension of {product}",
         ),
-        computed=Message("{blocker} is computed at run time and added element by element: a residual, not a bias"),
-        widened=Message("adding {blocker} ({type}) makes {product_type} of the product into {sum_type}"),
+        residual=Message("{blocker} is computed at run time and no single row: a residual, not a bias"),
+        widened=Message("adding {blocker} ({type}) makes {sum_type} of the product's {product_type}"),
     )
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
@@ -47,11 +47,11 @@ class MatMulBias(CubeEpilogue):
         bias, type_ = tensor_of(draft, name), tensor_of(draft, product)
         columns = type_.shape[-1] if type_ is not None and type_.shape else None
         shape = bias.shape if bias is not None else None
+        if shape is not None and len(shape) > 1 and draft.constant_of(name) is None:
+            return Reject("residual", name)
         if not shape or columns is None or shape[-1] != columns or any(d != 1 for d in shape[:-1]):
             said = "of unknown type"
             return Reject("not_a_row", name, type=bias or said, product=product, product_type=type_ or said)
-        if len(shape) > 1 and draft.constant_of(name) is None:
-            return Reject("computed", name)
         total = tensor_of(draft, found.root.outputs[0])
         if not same_type(draft, product, found.root.outputs[0]):
             return Reject("widened", name, type=bias, product_type=type_, sum_type=total)

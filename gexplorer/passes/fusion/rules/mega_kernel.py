@@ -31,8 +31,8 @@ class MegaKernel(Rule):
     before:  the nine to twelve kernels of a layer
     after:   TransformerLayer(x, weights, …)
 
-    Off for ever, unless asked for by name: it is there to show over-fusion (article A1). The kernel needs the panels and
-    weights of its products on the chip at once, which no L1 holds: it loses by small tiles and spilling more than it saves.
+    Off for ever, unless asked for by name: it is there to show over-fusion (article A1). The kernel needs the panels
+    and weights of its products on the chip at once, which no L1 holds: small tiles and spills cost more than it saves.
     """
 
     name = "mega_kernel"
@@ -43,7 +43,7 @@ class MegaKernel(Rule):
     pattern = op.FlashAttentionScore("q")
     messages = Map(
         no_norm=Message("there is no normalisation before {blocker} where its layer could begin"),
-        routed=Message("{blocker} ({op}), behind {node}, routes tokens by their content: how much work follows is not known"),
+        routed=Message("{blocker} ({op}) behind {node} routes tokens by their content: how much follows is not known"),
         no_end=Message("there is no feed-forward block behind {blocker} with which its layer could end"),
     )
 
@@ -59,7 +59,8 @@ class MegaKernel(Rule):
     def extend(self, found: Match, draft: Draft) -> Match:
         """All nodes on a way from the beginning to the end: no way out of such a set comes back to it."""
         first, last = _first(found.root, draft), _last(found.root, draft)
-        assert first is not None and last is not None
+        assert first is not None
+        assert last is not None
         above = {node.name for node in _walk(last, _above(draft), stop=lambda node: node is first)}
         below = _walk(first, _below(draft), stop=lambda node: node.name not in above)
         inside = [node for node in below if node.name in above and node is not found.root]
@@ -73,12 +74,11 @@ def _first(attention: Node, draft: Draft) -> Node | None:
 
 
 def _last(attention: Node, draft: Draft) -> Node | None:
-    """The third product behind an attention, after that of its result and the wide one; or a block that is one kernel."""
+    """The third product behind an attention, after its own and the wide one; or a block that is one kernel."""
     node: Node | None = attention
     for _ in range(3):
-        start = node
-        below = _walk(start, _below(draft), stop=lambda n: n is not start and is_one_of(n, _PRODUCTS))
-        node = next((n for n in below if n is not start and is_one_of(n, _PRODUCTS)), None)
+        _, *below = _walk(node, _below(draft), stop=lambda other: is_one_of(other, _PRODUCTS))
+        node = next((other for other in below if is_one_of(other, _PRODUCTS)), None)
         if node is None or node.op == "FFN":
             return node
     return node

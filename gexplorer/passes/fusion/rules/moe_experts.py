@@ -24,13 +24,17 @@ def _matmul(x: Pattern, name: str = "") -> Op:
     return op.MatMul(x, either(op.Transpose(_WEIGHT, name=f"{name} transpose" if name else ""), _WEIGHT), name=name)
 
 
+def _is_first(axis: object) -> bool:
+    return not axis
+
+
 # Which tokens chose the expert, and their states.
 _PLACES = op.Transpose(
     op.NonZero(op.Equal("chosen", const(wanted="the number of an expert"), name="route equal"), name="route nonzero"),
     name="route transpose",
 )
 _TOKENS = op.Gather(_PLACES, 0, name="route tokens", attributes={"axis": 1})
-_STATE = op.Gather("rows", _TOKENS, name="route state", attributes={"axis": lambda axis: not axis})
+_STATE = op.Gather("rows", _TOKENS, name="route state", attributes={"axis": _is_first})
 # What the expert makes of them.
 _GATE, _UP = _matmul(_STATE), _matmul(_STATE)
 _SILU = op.Mul(_GATE, op.Sigmoid(_GATE))
@@ -45,6 +49,9 @@ _SHARE = op.Unsqueeze(op.GatherND("shares", "places", name="finish shares"), nam
 _WEIGHTED = op.Mul(_RESULT, _SHARE, name="finish weighted")
 _AT = op.Unsqueeze("tokens", name="finish at")
 _SUM = op.Add(op.Gather("total", "tokens", name="finish old"), _WEIGHTED, name="finish sum")
+
+_ADDED = op.ScatterND("total", _AT, _SUM, name="finish scatter")
+_REDUCED = op.ScatterND("total", _AT, _WEIGHTED, name="finish scatter", attributes={"reduction": "add"})
 
 
 class MoeExperts(Rule):
@@ -61,10 +68,7 @@ class MoeExperts(Rule):
     kernel = "GroupedMatmul"
     saves = "Four launches a layer instead of about eighteen for each expert, and small products run side by side."
     near = 4
-    pattern = (
-        op.ScatterND("total", _AT, _SUM, name="finish scatter"),
-        op.ScatterND("total", _AT, _WEIGHTED, name="finish scatter", attributes={"reduction": "add"}),
-    )
+    pattern = (_ADDED, _REDUCED)
     messages = Map(
         grouped=Message("{experts} experts become four kernels: {names}"),
         alone=Message("{blocker} adds the results of one expert alone: there is nothing to group"),
@@ -91,16 +95,17 @@ class MoeExperts(Rule):
     def _experts(self, draft: Draft, log: Log) -> Sequence[Match]:
         experts: list[Match] = []
         for node in draft.candidates("ScatterND"):
-            tried = [match(wanted, node, draft) for wanted in self.pattern]
-            found = next((result for result in tried if isinstance(result, Match)), None)
-            if found is not None and _same_places(found):
+            found = match(_ADDED, node, draft)
+            if isinstance(found, Failure):
+                other = match(_REDUCED, node, draft)
+                found = other if isinstance(other, Match) or other.matched > found.matched else found
+            if isinstance(found, Failure):
+                if found.matched >= self.near:
+                    log.reject(node, found.code, found.blocker, **found.parameters)
+            elif _same_places(found):
                 experts.append(found)
-            elif found is not None:
-                log.reject(node, "places", node.name)
             else:
-                failure = max((r for r in tried if isinstance(r, Failure)), key=lambda failure: failure.matched)
-                if failure.matched >= self.near:
-                    log.reject(node, failure.code, failure.blocker, **failure.parameters)
+                log.reject(node, "places", node.name)
         return experts
 
 

@@ -22,7 +22,8 @@ _TOP_LOGITS = op.TopK(_LOGITS, _K, name="top", exposed=True)
 class MoeRouter(Rule):
     """Softmax and the choice of the experts with the largest shares, in either order, become one kernel.
 
-    before:  t, chosen = TopK(Softmax(logits), k); shares = Div(t, ReduceSum(t)); or shares = Softmax(t) of TopK(logits, k)
+    before:  t, chosen = TopK(Softmax(logits), k); shares = Div(t, ReduceSum(t))
+             t, chosen = TopK(logits, k); shares = Softmax(t)
     after:   shares, chosen = MoeGatingTopKSoftmax(logits)
     """
 

@@ -11,8 +11,8 @@ class NormMatMul(NormLinear):
     before:  MatMul(RmsNorm(x, gamma), w)
     after:   NormMatMul(x, gamma, w)
 
-    Runs behind Add + norm, which is preferred: GE has that kernel, and the normalised rows pass through L2 in either case,
-    as the vector cores of 910B have no path to the L1 of the cube cores.
+    Runs behind Add + norm, which is preferred: GE has that kernel, and the normalised rows pass through L2 in either
+    case, as the vector cores of 910B have no path to the L1 of the cube cores.
     """
 
     name = "norm_matmul"

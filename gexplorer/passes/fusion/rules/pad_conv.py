@@ -32,7 +32,9 @@ class PadConv(Rule):
         mode=Message("{blocker} pads in the mode {mode}, a Conv pads with zeros", "pad with zeros"),
         value=Message("{blocker} pads with {value}, a Conv pads with zeros", "pad with zeros"),
         unknown=Message("how much {blocker} pads is not known beforehand", "make the pads of {blocker} a constant"),
-        channels=Message("{blocker} pads by {pads}, other axes than the Conv's window moves on", "pad spatial axes only"),
+        channels=Message(
+            "{blocker} pads by {pads}, other axes than the Conv's window moves on", "pad spatial axes only"
+        ),
         negative=Message("{blocker} pads by {pads}: negative padding cuts, which a Conv does not", "use Slice to cut"),
         auto_pad=Message("{blocker} computes its own padding ({auto_pad}) from the size of its input"),
     )

@@ -33,4 +33,6 @@ class QuantisedMatMul(CubeEpilogue):
     def check(self, found: Match, draft: Draft) -> Reject | None:
         """One scale for the activations; one, or one for each column, for the weights."""
         transposed = found.named["cube"].integer("transB", 0)
-        return data_ok(draft, found.named["data"]) or weights_ok(draft, found.named["weights"], -2 if transposed else -1)
+        return data_ok(draft, found.named["data"]) or weights_ok(
+            draft, found.named["weights"], -2 if transposed else -1
+        )

@@ -20,7 +20,6 @@ def _half(which: int) -> Pattern:
 
 
 _LOW, _HIGH = _half(0), _half(1)
-_LAST = {"axis": lambda axis: axis is not None}
 
 
 class RotaryEmbedding(Rule):
@@ -43,13 +42,12 @@ class RotaryEmbedding(Rule):
     pattern = (
         op.Add(
             op.Mul("x", "cos"),
-            op.Mul(op.Concat(op.Neg(_HIGH), _LOW, name="concat", attributes=_LAST, exact=True), "sin"),
+            op.Mul(op.Concat(op.Neg(_HIGH), _LOW, name="concat", exact=True), "sin"),
         ),
         op.Concat(
             op.Sub(op.Mul(_LOW, "cos"), op.Mul(_HIGH, "sin")),
             op.Add(op.Mul(_HIGH, "cos"), op.Mul(_LOW, "sin")),
             name="concat",
-            attributes=_LAST,
             exact=True,
         ),
     )

@@ -26,7 +26,7 @@ class Softmax(Rule):
     order = 606
     kernel = "Softmax"
     saves = "Four round trips of the scores."
-    near = 3
+    near = 2
     telling = frozenset(("Exp",))
     reads = ("x",)
     pattern = (op.Div(_EXP, _SUM), op.Mul(_EXP, either(op.Reciprocal(_SUM), op.Div(1, _SUM))))

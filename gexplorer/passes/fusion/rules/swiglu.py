@@ -18,6 +18,7 @@ class SwiGlu(GatedUnit):
     name = "swiglu"
     order = 645
     kernel = "SwiGlu"
+    telling = frozenset(("Sigmoid", "Silu", "Swish"))
     saves = "Two round trips of the widest activation of the network through memory."
     pattern = (
         op.Mul(op.Mul("gate", op.Sigmoid("gate")), "up"),

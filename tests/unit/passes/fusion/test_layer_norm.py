@@ -21,8 +21,12 @@ SCALE, BIAS = "%s = Mul(%gamma, %h) #s\n", "%y = Add(%s, %beta) #y\n"
 KERNEL = "%y = LayerNorm<ge>(%x, %gamma, %beta) {axis = -1, epsilon = 0.5} #y\noutput %y"
 
 
-def half(text: str) -> str:
-    return text.replace("float32", "float16").replace("{to = 1}", "{to = 10}")
+# float16, but for what the variance is computed of.
+HALF = (
+    HEAD.replace("float32", "float16")
+    .replace("two = float16", "two = float32")
+    .replace("eps = float16", "eps = float32")
+)
 
 
 FORMS = {
@@ -50,7 +54,7 @@ FORMS = {
         "%h = LayerNorm<ge>(%x) {axis = -2, epsilon = 0.5} #h\noutput %h",
     ),
     "cast of the centred value": (
-        half(HEAD).replace("two = float16", "two = float32").replace("eps = float16", "eps = float32")
+        HALF
         + CENTRED.replace("%c =", "%c0 =").replace("#c", "#c0") + "%c = Cast(%c0) {to = 1} #c\n" + VARIANCE
         + "%h0 = Div(%c, %q) #h0\n%h = Cast(%h0) {to = 10} #h\n" + SCALE + BIAS + "output %y",
         KERNEL,
@@ -61,7 +65,7 @@ FORMS = {
         KERNEL.replace("%y", "%z").replace("#y", "#z").replace("%x", "%x0"),
     ),
     "cast in front and behind the division": (
-        half(HEAD).replace("two = float16", "two = float32").replace("eps = float16", "eps = float32").replace("%x", "%x0")
+        HALF.replace("%x", "%x0")
         + "%x = Cast(%x0) {to = 1} #x\n" + NORMAL.replace("%h", "%h0").replace("#h", "#h0")
         + "%h = Cast(%h0) {to = 10} #h\n" + SCALE + BIAS + "output %y",
         KERNEL.replace("%x", "%x0"),

@@ -49,7 +49,9 @@ def test_the_scale_before_the_cast_back():
 
 
 def test_no_scale():
-    check_kernels(RmsNorm, HEAD + MEAN + ROOT + "output %h", "%h = RmsNorm<ge>(%x) {axis = -1, epsilon = 0.5} #h\noutput %h")
+    check_kernels(
+        RmsNorm, HEAD + MEAN + ROOT + "output %h", "%h = RmsNorm<ge>(%x) {axis = -1, epsilon = 0.5} #h\noutput %h"
+    )
 
 
 def test_no_scale_but_casts():
@@ -68,13 +70,19 @@ def test_the_cast_in_front_has_other_users():
 
 
 def test_a_cast_that_loses_digits_stays_in_front():
-    model = HEAD.replace("x : float16", "x : float32").replace("{to = 1}", "{to = 10}").replace("= float32[]", "= float16[]")
+    model = (
+        HEAD.replace("x : float16", "x : float32")
+        .replace("{to = 1}", "{to = 10}")
+        .replace("= float32[]", "= float16[]")
+    )
     after = "%c = Cast(%x) {to = 10} #c\n" + KERNEL.replace("%x", "%c")
     check_kernels(RmsNorm, model + MEAN + ROOT + "%y = Mul(%gamma, %h) #y\noutput %y", after)
 
 
 def test_axes_that_are_an_input():
-    model = HEAD + "constant %axes = int64[2] {1, 2}\n" + MEAN.replace("(%p) {axes = [-1]}", "(%p, %axes) {keepdims = 1}")
+    model = (
+        HEAD + "constant %axes = int64[2] {1, 2}\n" + MEAN.replace("(%p) {axes = [-1]}", "(%p, %axes) {keepdims = 1}")
+    )
     check_kernels(RmsNorm, model + ROOT + DOWN + SCALED, KERNEL.replace("-1", "-2"), opset=18)
 
 
@@ -89,7 +97,9 @@ def test_axes_that_are_an_input():
 def test_a_scale_that_does_not_fit_stays_outside(last, gamma, said):
     model = HEAD.replace("constant %gamma = float16[4] {1.0, 2.0, 3.0, 4.0}", f"input %gamma : float16[{gamma}]")
     after = "%d = RmsNorm<ge>(%x) {axis = -1, epsilon = 0.5} #d\n%y = Mul(%gamma, %d) #y\noutput %y"
-    step = check_kernels(RmsNorm, model.replace("2,n,4]\nconst", f"2,n,{last}]\nconst") + MEAN + ROOT + DOWN + SCALED, after)
+    step = check_kernels(
+        RmsNorm, model.replace("2,n,4]\nconst", f"2,n,{last}]\nconst") + MEAN + ROOT + DOWN + SCALED, after
+    )
     assert [(r.code, r.blocker, step.reason(r)) for r in step.rejects] == [("row", "gamma", said)]
 
 

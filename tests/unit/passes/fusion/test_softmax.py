@@ -1,0 +1,63 @@
+"""Softmax from its pieces."""
+
+import pytest
+
+from gexplorer.passes.fusion.rules.softmax import Softmax
+from tests.fused import check_kernels, check_miss
+
+HEAD = "input %x : float32[2,n,4]\nconstant %one = float32[] {1.0}\nconstant %axes = int64[1] {-1}\n"
+EXP = "%m = ReduceMax(%x) {axes = [-1]} #m\n%d = Sub(%x, %m) #d\n%e = Exp(%d) #e\n%s = ReduceSum(%e, %axes) #s\n"
+FORMS = {
+    "Div": EXP + "%y = Div(%e, %s) #y\n",
+    "Mul by Reciprocal": EXP + "%r = Reciprocal(%s) #r\n%y = Mul(%r, %e) #y\n",
+    "Mul by Div of one": EXP + "%r = Div(%one, %s) #r\n%y = Mul(%e, %r) #y\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_every_form(form):
+    check_kernels(Softmax, HEAD + form + "output %y", "%y = Softmax<ge>(%x) {axis = -1} #y\noutput %y")
+
+
+def test_another_axis():
+    form = FORMS["Div"].replace("[-1]", "[1]")
+    after = "%y = Softmax<ge>(%x) {axis = 1} #y\noutput %y"
+    check_kernels(Softmax, HEAD.replace("{-1}", "{1}") + form + "output %y", after)
+
+
+FORM = FORMS["Div"]
+MISSES = {
+    "axes": (
+        HEAD + FORM.replace("[-1]", "[1]") + "output %y",
+        ("s", "s (ReduceSum) does not reduce one axis and keep it, the same one as the other reduction"),
+    ),
+    "axes, two": (
+        HEAD.replace("int64[1] {-1}", "int64[2] {1, 2}") + FORM.replace("[-1]", "[1, 2]") + "output %y",
+        ("m", "m (ReduceMax) does not reduce one axis and keep it, the same one as the other reduction"),
+    ),
+    "axes, unknown": (
+        HEAD.replace("constant %axes = int64[1] {-1}", "input %axes : int64[1]") + FORM + "output %y",
+        ("s", "s (ReduceSum) does not reduce one axis and keep it, the same one as the other reduction"),
+    ),
+    "no_operator": (
+        HEAD + FORM.replace("Exp(%d)", "Exp(%x)") + "output %y\noutput %d",
+        ("x", "e reads x, which no Sub makes: it is an input or a constant"),
+    ),
+    "other_user": (
+        HEAD + FORM + "%n = Neg(%e) #n\noutput %n\noutput %y",
+        ("n", "e, which e makes, is also used by n (Neg)"),
+    ),
+    "is_result": (
+        HEAD + FORM + "output %y\noutput %s",
+        ("s", "s, which s (ReduceSum) makes, is a result of the graph"),
+    ),
+    "different_values": (
+        "input %z : float32[2,n,4]\n" + HEAD + FORM.replace("ReduceMax(%x)", "ReduceMax(%z)") + "output %y",
+        ("z", "x and z would have to be the same value (x)"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "model", "said"), [(c.split(",")[0], *m) for c, m in MISSES.items()], ids=MISSES)
+def test_why_not(code, model, said):
+    check_miss(Softmax, model, code, *said)
