@@ -1,4 +1,4 @@
-"""What every test of a pass does: a small model in text, one run, and the checks that hold for any pass on any model."""
+"""What every test of a pass does: a small model in text, one run, and the checks that hold for any pass."""
 
 from __future__ import annotations
 

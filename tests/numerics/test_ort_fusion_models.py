@@ -71,14 +71,12 @@ NOT_RUN = {
 # It has no result to compare, and its input takes 3 GB.
 TOO_LARGE = "fusion/matmul_integer_to_float_large_tensor.onnx"
 # Sizes of symbolic dimensions that are not free.
-SIZES = dict.fromkeys(
-    (
-        "fusion/attention_past_no_unidir.onnx",
-        "fusion/attention_past_unidir.onnx",
-        "fusion/gpt2_past_mask_one_layer.onnx",
-    ),
-    {"batch_size": 1, "seq_len": 2, "past_seq_len": 2, "total_seq_len": 4, "past_seq_len+seq_len": 4},
-)
+_PAST = {"batch_size": 1, "seq_len": 2, "past_seq_len": 2, "total_seq_len": 4, "past_seq_len+seq_len": 4}
+SIZES = {
+    "fusion/attention_past_no_unidir.onnx": _PAST,
+    "fusion/attention_past_unidir.onnx": _PAST,
+    "fusion/gpt2_past_mask_one_layer.onnx": _PAST,
+}
 # onnxruntime keeps float32 between operators that it does not have in float16; a format between them makes it round.
 # In the reference, which always rounds, nothing changes.
 ROUNDED = "fusion/skip_layer_norm_input_output_with_cast_check.onnx"

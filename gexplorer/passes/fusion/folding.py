@@ -26,6 +26,7 @@ _MESSAGES = Map(
         "raise fold_read_bytes and fold_growth_bytes",
     ),
     overflow=Message("the new weights of {blocker} are too large for {dtype}", "compute {blocker} in a wider type"),
+    residual=Message("{blocker} is computed at run time and as large as what {conv} makes: a residual, not a bias"),
     by_channel=Message("{blocker} is {type}, not one number for each channel of {conv} ({conv_type})"),
 )
 
@@ -64,7 +65,8 @@ class ConvFolding(Rule):
         for name in self._read(found):
             data = draft.constant_of(name)
             if data is None:
-                return Reject("not_constant", name, wanted="a constant", node=conv.name, op=conv.op)
+                reader = conv if name in conv.inputs else found.root
+                return Reject("not_constant", name, wanted="a constant", node=reader.name, op=reader.op)
             if not data.available:
                 return Reject("unavailable", name, conv=conv.name)
             read += data.nbytes
@@ -133,6 +135,8 @@ class ConvFolding(Rule):
 def by_channel(draft: Draft, conv: Node, name: str) -> Reject | None:
     """Refuses a constant that broadcasts along other axes than the channels, or widens the Conv's result."""
     type_, made = tensor_of(draft, name), tensor_of(draft, conv.outputs[0])
+    if draft.constant_of(name) is None and made is not None and type_ == made:
+        return Reject("residual", name, conv=conv.name)
     if type_ is not None and type_.shape is not None and made is not None and made.shape is not None:
         rank, channels = len(made.shape), made.shape[1:2]
         shape = (1,) * (rank - len(type_.shape)) + type_.shape

@@ -18,12 +18,9 @@ def half_of(draft: Draft, node: Node, output: str) -> int | None:
     if node.op == "Split":
         in_two = len(node.outputs) == 2 and node.integer("axis", 0) in (-1, rank - 1)
         return node.outputs.index(output) if in_two else None
-    bounds = [_numbers(draft, node, index, name) for index, name in enumerate(("starts", "ends", "axes", "steps"), 1)]
-    starts, ends, axes, steps = bounds
-    if not starts or not ends or len(starts) != 1 or steps not in ((1,), None):
-        return None
-    if axes not in ((-1,), (rank - 1,)) and not (axes is None and rank == 1):
-        return None
+    starts, steps = _numbers(draft, node, 1, "starts"), _numbers(draft, node, 4, "steps")
+    if starts is None or len(starts) != 1 or steps not in ((1,), None):
+        return None  # one axis is cut, and as the last one is half as long as before, it is that
     start = starts[0] + size if starts[0] < 0 else starts[0]
     return {0: 0, size // 2: 1}.get(start)
 

@@ -47,7 +47,8 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
         "{value}, which {inner} makes, is used outside too, and {blocker} may come of it: it would wait for itself"
     ),
     engine=Message(
-        "{blocker} ({op}) runs on {engine}, not on the AI Core like the rest{why}", "give {blocker} another element type"
+        "{blocker} ({op}) runs on {engine}, not on the AI Core like the rest{why}",
+        "give {blocker} another element type",
     ),
     match_off=Message("this match is switched off", "switch it on: --on {rule}:{blocker}"),
     fused=Message("{count} operators become one {kernel} kernel: {members}"),
@@ -58,7 +59,9 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
 
 
 # How a person says where something runs.
-ENGINES: Mapping[Engine, str] = Map({Engine.AICPU: "the AI CPU", Engine.HOST_CPU: "the host", Engine.RTS: "the runtime"})
+ENGINES: Mapping[Engine, str] = Map(
+    {Engine.AICPU: "the AI CPU", Engine.HOST_CPU: "the host", Engine.RTS: "the runtime"}
+)
 
 
 class Reject:

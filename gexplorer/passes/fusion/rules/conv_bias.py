@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gexplorer.ir.draft import Draft
 from gexplorer.passes.fusion.folding import ConvFolding, by_channel
 from gexplorer.passes.fusion.matcher import Match
-from gexplorer.passes.fusion.pattern import const, op
+from gexplorer.passes.fusion.pattern import op
 from gexplorer.passes.fusion.rule import Reject
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class ConvBias(ConvFolding):
     order = 672
     scales = False
     saves = "One round trip of the feature map through memory."
-    pattern = op.Add(op("Conv|ConvTranspose", name="conv"), const("addend", wanted="a constant bias"))
+    pattern = op.Add(op("Conv|ConvTranspose", name="conv"), "addend")
 
     def constants(self, found: Match) -> tuple[str, ...]:
         """What is added."""

@@ -1,4 +1,4 @@
-"""Conv and a bias behind it whose bytes are missing."""
+"""Conv and a bias behind it that is no constant with bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gexplorer.ir.draft import Draft
 from gexplorer.passes.fusion.cube import CubeEpilogue
 from gexplorer.passes.fusion.folding import by_channel
 from gexplorer.passes.fusion.matcher import Match
-from gexplorer.passes.fusion.pattern import const, op
+from gexplorer.passes.fusion.pattern import op
 from gexplorer.passes.fusion.rule import Reject
 from gexplorer.passes.fusion.rules.conv_bias import ConvBias
 
@@ -17,7 +17,7 @@ class ConvBiasEpilogue(CubeEpilogue):
     before:  Add(Conv(x, w), c: float32[8, 1, 1])
     after:   ConvBias(x, w, c)
 
-    Takes what ``conv_bias`` left because the Conv's own bias or the new one has no bytes.
+    Takes what ``conv_bias`` left because a bias has no bytes, or is computed at run time.
     """
 
     name = "conv_bias_epilogue"
@@ -25,7 +25,7 @@ class ConvBiasEpilogue(CubeEpilogue):
     kernel = "ConvBias"
     saves = "One round trip of the feature map through memory."
     near = 2
-    pattern = op.Add(op("Conv|ConvTranspose", name="cube"), const("addend", wanted="a constant bias"))
+    pattern = op.Add(op("Conv|ConvTranspose", name="cube"), "addend")
     messages = ConvBias.messages
 
     def check(self, found: Match, draft: Draft) -> Reject | None:

@@ -72,11 +72,19 @@ def test_a_scale_that_is_not_by_channel():
     check_miss(ConvScale, HEAD + CONV + MUL.format("%last"), "by_channel", "last", said)
 
 
-@pytest.mark.parametrize(("rule", "model"), [(ConvBias, ADD), (ConvScale, MUL), (ConvBiasEpilogue, ADD)])
-def test_what_is_computed_at_run_time(rule, model):
-    (op, what) = ("Mul", "scale") if rule is ConvScale else ("Add", "bias")
-    said = f"y ({op}) reads r, which is computed at run time; a constant {what} is needed"
-    check_miss(rule, HEAD + CONV + model.format("%r"), "not_constant", "r", said)
+def test_what_is_computed_at_run_time():
+    said = "y (Mul) reads r, which is computed at run time; a constant scale is needed"
+    check_miss(ConvScale, HEAD + CONV + MUL.format("%r"), "not_constant", "r", said)
+    said = "y (Add) reads r, which is computed at run time; a constant is needed"
+    check_miss(ConvBias, HEAD + CONV + ADD.format("%r"), "not_constant", "r", said)
+    kernel = '%y = ConvBias<ge>(%x, %w, %r) {cube = "Conv", epilogue = ["Add"]} #y\noutput %y'
+    check_kernels(ConvBiasEpilogue, HEAD + CONV + ADD.format("%r"), kernel)
+
+
+@pytest.mark.parametrize("rule", [ConvBias, ConvBiasEpilogue])
+def test_a_residual_is_no_bias(rule):
+    said = "s is computed at run time and as large as what c makes: a residual, not a bias"
+    check_miss(rule, HEAD + "input %s : float32[1,2,2,3]\n" + CONV + ADD.format("%s"), "residual", "s", said)
 
 
 def test_a_bias_without_bytes_goes_into_the_epilogue():

@@ -275,6 +275,18 @@ def test_every_layer_of_a_large_model(model, count):
     check_count(model, {"flash_attention": count})
 
 
+def test_a_layout_that_something_else_reads_stays_outside():
+    nodes = "%t = Transpose(%k) {perm = [0, 1, 3, 2]} #t\n%z = Neg(%t) #z\n" + PLAIN.replace("%k, %v", "%t, %v")
+    check_kernels(
+        FlashAttention, HEAD + S + "%z = Neg(%t) #z\n" + END.format("s") + "\noutput %z", nodes + "\noutput %z"
+    )
+
+
+def test_a_cast_of_the_result_for_another_engine_stays_outside():
+    step = run(FlashAttention, HEAD + S + END.format("s").replace("output %y", "%z = Cast(%y) {to = 11} #z\noutput %z"))
+    assert [node.op for node in step.after] == ["FlashAttentionScore", "Cast"]
+
+
 def test_a_cast_for_another_engine_stays_outside():
     model = HEAD.replace("%q : float32", "%w : float64") + "%q = Cast(%w) {to = 1} #q\n" + S + END.format("s")
     step = run(FlashAttention, model)

@@ -15,6 +15,8 @@ constant %k = float32[4] {1.0, 2.0, 3.0, 4.0}
 constant %zero = int64[1] {0}
 constant %four = int64[1] {4}
 constant %eight = int64[1] {8}
+constant %two = int64[1] {2}
+constant %six = int64[1] {6}
 constant %one = int64[1] {1}
 """
 SILU = "%s = Sigmoid(%g) #s\n%a = Mul(%g, %s) #a\n"
@@ -33,6 +35,12 @@ SWIGLU = {
         "%g1 = Slice(%x, %zero, %four, %one) #g1\n%u1 = Slice(%x, %four, %eight, %one) #u1\n"
         + (SILU + END).replace("%g", "%g1").replace("%u", "%u1"),
         "%y = SwiGlu<ge>(%x) #y\noutput %y",
+    ),
+    "quarters of one tensor": (
+        "%g1 = Slice(%x, %zero, %two, %one) #g1\n%u1 = Slice(%x, %four, %six, %one) #u1\n"
+        + (SILU + END).replace("%g", "%g1").replace("%u", "%u1"),
+        "%g1 = Slice(%x, %zero, %two, %one) #g1\n%u1 = Slice(%x, %four, %six, %one) #u1\n"
+        "%y = SwiGlu<ge>(%g1, %u1) #y\noutput %y",
     ),
     "a half that something else reads": (
         "%g1, %u1 = Split(%x) {axis = 1} #split\n"

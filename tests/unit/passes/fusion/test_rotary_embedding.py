@@ -16,6 +16,7 @@ constant %zero = int64[1] {0}
 constant %one = int64[1] {1}
 constant %two = int64[1] {2}
 constant %end = int64[1] {9223372036854775807}
+constant %back = int64[1] {-2}
 constant %last = int64[1] {3}
 """
 SLICES = "%l = Slice(%x, %zero, %two, %last) #l\n%h = Slice(%x, %two, %end, %last, %one) #h\n"
@@ -30,6 +31,7 @@ KERNEL = "%y = RotaryPositionEmbedding<ge>(%x, %cos, %sin) #y\noutput %y"
 HALF_KERNEL = "%y = RotaryPositionEmbedding<ge>(%x, %c, %s) #y\noutput %y"
 FIRES = {
     "Slice": (SLICES + ROTATED + SUM, KERNEL),
+    "Slice from the end": (SLICES.replace("%x, %two", "%x, %back") + ROTATED + SUM, KERNEL),
     "Split": (SPLIT + ROTATED + SUM, KERNEL),
     "operands swapped": (
         SLICES + ROTATED + "%a = Mul(%cos, %x) #a\n%b = Mul(%sin, %r) #b\n%y = Add(%b, %a) #y\noutput %y",
@@ -54,6 +56,16 @@ output %z
 MISSES = {
     "half": (
         SLICES.replace("%x, %zero, %two", "%x, %one, %last") + ROTATED + SUM,
+        "l",
+        "l (Slice) does not take the first half of the last axis of x",
+    ),
+    "half, the second": (
+        SLICES.replace("%x, %two, %end", "%x, %one, %last") + ROTATED + SUM,
+        "h",
+        "h (Slice) does not take the second half of the last axis of x",
+    ),
+    "half, every other": (
+        SLICES.replace("%x, %zero, %two, %last", "%x, %zero, %end, %last, %two") + ROTATED + SUM,
         "l",
         "l (Slice) does not take the first half of the last axis of x",
     ),
@@ -100,7 +112,9 @@ def test_fires(model, nodes):
 
 @pytest.mark.parametrize(("code", "model", "blocker", "said"), [(c, *m) for c, m in MISSES.items()], ids=MISSES)
 def test_why_not(code, model, blocker, said):
-    check_miss(RotaryEmbedding, HEAD + EXTRA + model, code.split(" ")[0], blocker, said, opset=13)
+    check_miss(
+        RotaryEmbedding, HEAD + EXTRA + model, code[:4] if code.startswith("half") else code, blocker, said, opset=13
+    )
 
 
 def test_layout_and_casts_come_along():

@@ -110,6 +110,14 @@ def test_two_rotary_embeddings_of_one_kernel():
     check_kernels(RotaryPair, PAIR.format("%x", "%b"), nodes)
 
 
+def test_views_between_do_not_hide_the_kernel():
+    model = PAIR.format("%x", "%w").replace("%q = Rot", "%w = Reshape(%b, %shape) #w\n%q = Rot")
+    model = "constant %shape = int64[4] {1, 2, 3, 4}" + model
+    nodes = "%a, %b = Fork<ge>(%x) #fork\n%w = Reshape(%b, %shape) #w\n"
+    nodes += "%q, %k = ApplyRotaryPosEmb<ge>(%a, %w, %cos, %sin) #q\noutput %q\noutput %k"
+    check_kernels(RotaryPair, model, nodes)
+
+
 @pytest.mark.parametrize("second", ["%z", "%q"])
 def test_rotary_embeddings_of_other_kernels_stay_apart(second):
     step = run(RotaryPair, PAIR.format("%x", second))
@@ -132,7 +140,10 @@ def test_a_sibling_that_waits_for_another_is_left_alone():
 
 
 def test_siblings_whose_operands_come_from_one_place_may_merge():
-    model = "input %x : float32[2,2]\n%r = Relu(%x) #r\n%s = Neg(%r) #s\n%t = Abs(%r) #t\n%g = MatMul(%x, %s) #g\n"
+    """What both are computed from, however long a way, is not looked at."""
+    model = "input %x : float32[2,2]\n%r0 = Relu(%x) #r0\n"
+    model += "".join(f"%r{i} = Relu(%r{i - 1}) #r{i}\n" for i in range(1, 600))
+    model += "%r = Relu(%r599) #r\n%s = Neg(%r) #s\n%t = Abs(%r) #t\n%g = MatMul(%x, %s) #g\n"
     model += "%u = MatMul(%x, %t) #u\n%y = Add(%g, %u) #y\noutput %y"
     assert len(run(Waiting, model).rewrites) == 1
 
