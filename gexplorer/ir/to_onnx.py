@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -18,6 +19,9 @@ from gexplorer.output import whole_file
 if TYPE_CHECKING:
     import numpy as np
     import onnx
+    from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+
+    Nodes = RepeatedCompositeFieldContainer[onnx.NodeProto]
 
 # Domain of the functions that stand for fused nodes.
 FUSED_DOMAIN = "gexplorer"
@@ -117,7 +121,7 @@ class _Writer:
             if used.get(value.name) or value.name in results:
                 self._constant(proto.initializer.add(), scope.get(value.name, value.name), value.constant)
         for node in graph.order:
-            self._node(proto.node.add(), node, scope)
+            self._node(proto.node, node, scope)
         for source, output in copies:
             proto.node.add(op_type="Identity", input=[scope.get(source, source)], output=[output])
         for value, output in zip(graph.outputs, graph.output_names, strict=True):
@@ -135,8 +139,12 @@ class _Writer:
                     if isinstance(type_, TensorType):
                         self._info(proto.value_info.add(), scope.get(output, output), type_)
 
-    def _node(self, proto: onnx.NodeProto, node: Node, scope: Mapping[str, str]) -> None:
-        proto.name = node.name
+    def _node(self, nodes: Nodes, node: Node, scope: Mapping[str, str], *, located: bool = True) -> None:
+        """Appends a node: an operator, or the call of a function for a fused one."""
+        if node.body is not None and not self._may_be_function(node.body):
+            self._in_place(nodes, node, node.body, scope)
+            return
+        proto = nodes.add(name=node.name)
         if node.body is not None:
             proto.op_type = self._function(node, node.body)
             proto.domain = FUSED_DOMAIN
@@ -147,10 +155,23 @@ class _Writer:
                 self._attribute(proto.attribute.add(), name, node.attributes[name], scope)
         proto.input.extend([scope.get(name, name) for name in node.inputs])
         proto.output.extend([scope.get(name, name) for name in node.outputs])
-        if node.scope:
+        if located and node.scope:
             proto.metadata_props.add(key="namespace", value=node.scope.replace(".", "/"))
-        if node.origin != (node.name,):
+        if located and node.origin != (node.name,):
             proto.metadata_props.add(key="gexplorer.origin", value=json.dumps(node.origin))
+
+    def _may_be_function(self, body: Graph) -> bool:
+        """False where a body has an ONNX operator that its opset has not.
+
+        onnxruntime 1.32 runs such nodes (its own LayerNormalization before opset 17), but a function that holds one ends
+        the process.
+        """
+        version = body.opsets.get("", 0)
+        return all(
+            bool(node.domain) or self._onnx.defs.has(node.op, version, "")
+            for node in body.nodes.values()
+            if node.body is None
+        )
 
     def _function(self, node: Node, body: Graph) -> str:
         """The name of the model-local function for a body, written once for equal bodies."""
@@ -158,17 +179,7 @@ class _Writer:
         names, copies = _result_names(body)
         proto.input.extend(body.inputs)
         proto.output.extend(body.output_names)
-        results = set(body.outputs)
-        for value in body.constants:
-            assert value.constant is not None
-            if body.users.get(value.name) or value.name in results:
-                entry = proto.node.add(op_type="Constant", output=[names.get(value.name, value.name)])
-                attribute = entry.attribute.add(name="value", type=self._onnx.AttributeProto.TENSOR)
-                self._constant(attribute.t, "", value.constant)
-        for inner in body.order:
-            self._node(proto.node.add(), inner, names)
-        for source, output in copies:
-            proto.node.add(op_type="Identity", input=[names.get(source, source)], output=[output])
+        self._contents(proto.node, body, names, copies)
         for domain, version in sorted(body.opsets.items()):
             proto.opset_import.add(domain=domain, version=version)
         if any(inner.body is not None for inner in body.nodes.values()):
@@ -183,6 +194,41 @@ class _Writer:
             proto.name = name
             self.model.functions.append(proto)
         return self._functions[key]
+
+    def _in_place(self, nodes: Nodes, node: Node, body: Graph, scope: Mapping[str, str]) -> None:
+        """Writes what a fused node computes in its place, under names of its own."""
+        names = {value: f"{node.name}/{value}" for value in body.values}
+        names |= {i: scope.get(name, name) for i, name in zip(body.inputs, node.inputs, strict=True)}
+        copies: list[tuple[str, str]] = []
+        named: set[str] = set()
+        for value, output in zip(body.outputs, node.outputs, strict=True):
+            outside = scope.get(output, output)
+            if outside and _is_produced(body.values.get(value)) and value not in named:
+                names[value] = outside
+                named.add(value)
+            elif outside:
+                copies.append((value, outside))
+        self._contents(nodes, body, names, copies, f"{node.name}/")
+
+    def _contents(
+        self,
+        nodes: Nodes,
+        body: Graph,
+        names: Mapping[str, str],
+        copies: Sequence[tuple[str, str]],
+        prefix: str = "",
+    ) -> None:
+        results = set(body.outputs)
+        for value in body.constants:
+            assert value.constant is not None
+            if body.users.get(value.name) or value.name in results:
+                entry = nodes.add(op_type="Constant", output=[names.get(value.name, value.name)])
+                attribute = entry.attribute.add(name="value", type=self._onnx.AttributeProto.TENSOR)
+                self._constant(attribute.t, "", value.constant)
+        for inner in body.order:
+            self._node(nodes, replace(inner, name=f"{prefix}{inner.name}"), names, located=False)
+        for source, output in copies:
+            nodes.add(op_type="Identity", input=[names.get(source, source)], output=[output])
 
     def _attribute(self, proto: onnx.AttributeProto, name: str, value: object, scope: Mapping[str, str]) -> None:
         kinds = self._onnx.AttributeProto

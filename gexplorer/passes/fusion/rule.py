@@ -106,7 +106,7 @@ class Rule(Pass):
     telling: ClassVar[frozenset[str]] = frozenset()
     reads: ClassVar[Sequence[str]] = ()
     latest_first: ClassVar[bool] = False
-    default = False
+    default = True
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
         """Why a place that fits must not be fused; None when it may."""
