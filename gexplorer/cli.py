@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
 class _Group(click.Group):
     """Turns every error that a user can cause into one line on stderr and exit status 1."""
 
@@ -48,7 +51,7 @@ class _Group(click.Group):
             ctx.exit(1)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=_Group, context_settings=_SETTINGS)
 @click.version_option(package_name="gexplorer")
 def cli() -> None:
     """Watch a graph compiler turn an ONNX model into an offline NPU program.
@@ -139,7 +142,7 @@ def _progress() -> Generator[Callable[[Progress], None] | None]:
         line.clear()
 
 
-@cli.command()
+@cli.command(context_settings=_SETTINGS)
 @compile_options
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the summary as JSON; - for standard output.")
 @click.option("--log", "log_to", metavar="FILE|-", help="Write log lines as CANN does; - for standard error.")
@@ -157,13 +160,16 @@ def compile(json_to: str | None, log_to: str | None, **common: Any) -> None:
         print_compilation(compiled)
 
 
-@cli.command()
+@cli.command(context_settings=_SETTINGS)
 @compile_options
 @click.option("--step", metavar="N|NAME", help="Show one step: what it rewrote and what nearly.")
 @click.option("--onnx", "onnx_to", type=click.Path(path_type=Path), help="Write the graph after the step as ONNX.")
 @click.option("--text", "as_text", is_flag=True, help="Print the graph after the step in text form.")
+@click.option("--all", "every", is_flag=True, help="List the steps that found nothing to do as well.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the step's rewrites and near misses as JSON.")
-def steps(step: str | None, onnx_to: Path | None, as_text: bool, json_to: str | None, **common: Any) -> None:
+def steps(
+    step: str | None, onnx_to: Path | None, as_text: bool, every: bool, json_to: str | None, **common: Any
+) -> None:
     """List the steps of a compilation, show one, or write its graph as a runnable ONNX model."""
     _require_writable(onnx_to, json_to)
     compiled = compile_model(**common)
@@ -187,12 +193,12 @@ def steps(step: str | None, onnx_to: Path | None, as_text: bool, json_to: str | 
     from gexplorer.render.terminal import print_step, print_steps
 
     if step is None:
-        print_steps(compiled.steps)
+        print_steps(compiled.steps, every=every)
     else:
         print_step(chosen)
 
 
-@cli.command()
+@cli.command(context_settings=_SETTINGS)
 @compile_options
 @click.option("--rule", metavar="RULE", help="Only this rule or pass.")
 @click.option("--node", metavar="NODE", help="Only places at this node, or blocked by it.")
@@ -215,7 +221,7 @@ def why(rule: str | None, node: str | None, json_to: str | None, **common: Any) 
     print_why(misses, blockers if rule is None and node is None else [])
 
 
-@cli.command()
+@cli.command(context_settings=_SETTINGS)
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
 def rules(json_to: str | None) -> None:
     """List all passes and rules: order, name, the real GE's name, on or off, what they do."""
@@ -230,7 +236,7 @@ def rules(json_to: str | None) -> None:
     print_rules(rows)
 
 
-@cli.command()
+@cli.command(context_settings=_SETTINGS)
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
 def zoo(json_to: str | None) -> None:
     """List the models that are built in, with the options that change them."""
@@ -245,7 +251,7 @@ def zoo(json_to: str | None) -> None:
     print_zoo(rows)
 
 
-@cli.command()
+@cli.command(context_settings=_SETTINGS)
 @compile_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out.")
 def report(output: Path | None, **common: Any) -> None:

@@ -66,9 +66,7 @@ def run_onnxruntime(model: onnx.ModelProto, inputs: Sequence[object]) -> list[ob
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     settings.log_severity_level = 4
     settings.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), settings, providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
     return list(session.run(None, _feeds(model, inputs)))
 
 
@@ -98,9 +96,7 @@ def _difference(actual: object, expected: object, rtol: float, atol: float) -> s
     if isinstance(expected, list):
         if not isinstance(actual, list) or len(actual) != len(expected):
             return "another sequence"
-        return next(
-            (f for a, e in zip(actual, expected, strict=True) if (f := _difference(a, e, rtol, atol))), ""
-        )
+        return next((f for a, e in zip(actual, expected, strict=True) if (f := _difference(a, e, rtol, atol))), "")
     if expected is None or actual is None:
         return "" if expected is actual else "an optional value is absent on one side"
     a, e = np.asarray(actual), np.asarray(expected)

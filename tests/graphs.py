@@ -101,9 +101,7 @@ class GraphMaker:
         known = [v.name for v in (*inputs, *values)] + ([] if closed else list(around))
         nodes = []
         for index in range(pick.randint(0, 6)):
-            outputs = [
-                self.name() if pick.random() < 0.9 else "" for _ in range(pick.choice((1, 1, 1, 2, 0)))
-            ]
+            outputs = [self.name() if pick.random() < 0.9 else "" for _ in range(pick.choice((1, 1, 1, 2, 0)))]
             node = Node(
                 name=self.name(),
                 op=pick.choice(("Add", "Relu", "If", "weird op")),
@@ -130,9 +128,7 @@ class GraphMaker:
             outputs=tuple(results),
             output_names=tuple(self.name() for _ in results),
             opsets=pick.choice(({}, {"": 17}, {"": 18, "com.microsoft": 1, "my domain": 2})),
-            defaults={
-                v.name: self.constant(v.type.dtype) for v in inputs[:1] if isinstance(v.type, TensorType)
-            },
+            defaults={v.name: self.constant(v.type.dtype) for v in inputs[:1] if isinstance(v.type, TensorType)},
         )
 
     def fused(self, node: Node) -> Node:
@@ -186,9 +182,7 @@ class GraphMaker:
     def dim(self):
         s, past = symbol("s"), symbol("past")
         dims = (None, 0, 7, s, s + past + 1, maximum(s, 1), floor_div(s + 1, 2) * 3, symbol("s + 1"))
-        return self.random.choice(
-            (*dims, symbol("?"), symbol("a b") + 1, symbol("4"), parse_dim("07"), symbol("*"))
-        )
+        return self.random.choice((*dims, symbol("?"), symbol("a b") + 1, symbol("4"), parse_dim("07"), symbol("*")))
 
     def dtype(self) -> DType:
         return self.random.choice([d for d in DType if d != DType.UNDEFINED])
@@ -202,9 +196,7 @@ class GraphMaker:
             return constant(array.reshape(shape), dtype)
         raw = np.frombuffer(self.random.randbytes(count * dtype.numpy().itemsize), np.uint8)
         if dtype.is_integer and dtype.bits < 8:
-            values = raw.astype(np.int64) % (1 << dtype.bits) - (
-                (1 << dtype.bits - 1) if dtype.name[0] == "I" else 0
-            )
+            values = raw.astype(np.int64) % (1 << dtype.bits) - ((1 << dtype.bits - 1) if dtype.name[0] == "I" else 0)
             return constant(values.astype(dtype.numpy()).reshape(shape), dtype)
         if dtype == DType.BOOL:
             return constant((raw % 2).astype(bool).reshape(shape), dtype)
@@ -227,9 +219,7 @@ class GraphMaker:
             lambda: Strings(("a", b"b\xfe", "")[: pick.randint(0, 3)]),
             lambda: self.constant(self.dtype()),
             lambda: OpaqueAttribute(pick.randbytes(pick.randint(0, 4))),
-            lambda: Graphs(
-                self.graph(known, depth + 1) for _ in range(pick.randint(0, 2) if depth < 2 else 0)
-            ),
+            lambda: Graphs(self.graph(known, depth + 1) for _ in range(pick.randint(0, 2) if depth < 2 else 0)),
             lambda: self.graph(known, depth + 1) if depth < 2 else 1,
         )
         names = ("axis", "body", "input", "weird name", "//", "constant", "")

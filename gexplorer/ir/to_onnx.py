@@ -163,8 +163,8 @@ class _Writer:
     def _may_be_function(self, body: Graph) -> bool:
         """False where a body has an ONNX operator that its opset has not.
 
-        onnxruntime 1.32 runs such nodes (its own LayerNormalization before opset 17), but a function that holds one ends
-        the process.
+        onnxruntime 1.32 runs such nodes (its own LayerNormalization before opset 17), but a function that holds one
+        ends the process.
         """
         version = body.opsets.get("", 0)
         return all(
@@ -180,10 +180,9 @@ class _Writer:
         proto.input.extend(body.inputs)
         proto.output.extend(body.output_names)
         self._contents(proto.node, body, names, copies)
-        for domain, version in sorted(body.opsets.items()):
-            proto.opset_import.add(domain=domain, version=version)
-        if any(inner.body is not None for inner in body.nodes.values()):
-            proto.opset_import.add(domain=FUSED_DOMAIN, version=1)
+        used = {FUSED_DOMAIN if inner.body is not None else inner.domain for inner in body.nodes.values()} | {""}
+        for domain in sorted(used):
+            proto.opset_import.add(domain=domain, version=1 if domain == FUSED_DOMAIN else body.opsets.get(domain, 1))
         key = proto.SerializeToString(deterministic=True)
         if key not in self._functions:
             name = node.op

@@ -49,32 +49,39 @@ def print_compilation(compiled: Compilation) -> None:
     out.print(f"\n[bold]{count_text(before)} -> {count_text(after)} nodes[/bold] in {time_text(seconds)}")
 
 
-def print_steps(steps: Steps) -> None:
-    """One line a step; those that changed nothing are dim."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("#", justify="right")
-    table.add_column("step", no_wrap=True, overflow="ellipsis")
-    for title in ("nodes", "rewrites", "near misses", "time"):
-        table.add_column(title, justify="right", no_wrap=True)
+def print_steps(steps: Steps, *, every: bool = False) -> None:
+    """One line a step; those that found nothing to do are only counted, unless ``every`` step is wanted."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column("#", justify="right", no_wrap=True, min_width=2)
+    table.add_column("step", no_wrap=True, overflow="ellipsis", vertical="bottom")
+    for title in ("nodes", "rewrites", "near\nmisses", "time"):
+        table.add_column(title, justify="right", no_wrap=True, vertical="bottom")
     stage = ""
+    quiet = 0
     for step in steps:
+        nothing = step.stage != "parse" and not step.changed and not step.rejects
+        quiet += nothing
+        if nothing and not every:
+            continue
         if step.stage != stage:
             stage = step.stage
             table.add_row("", f"[bold]{stage}[/bold]", "", "", "", "")
         nodes = count_text(step.nodes_after)
         if step.nodes_after != step.nodes_before:
             nodes = f"{count_text(step.nodes_before)} -> {nodes}"
-        quiet = not step.changed and not step.rejects
         table.add_row(
             str(step.index),
-            f"  {step.name}",
+            step.name,
             nodes,
             count_text(len(step.rewrites)) if step.rewrites else "",
             count_text(len(step.rejects)) if step.rejects else "",
             time_text(step.seconds),
-            style="dim" if quiet else None,
+            style="dim" if nothing else None,
         )
-    console().print(table)
+    out = console()
+    out.print(table)
+    if quiet and not every:
+        out.print(f"[dim]{count_text(quiet)} more steps found nothing to do (gexplorer steps --all lists them)[/dim]")
 
 
 def print_step(step: Step) -> None:
@@ -84,9 +91,7 @@ def print_step(step: Step) -> None:
     out.print(f"[bold]{step.index} {step.name}[/bold] ({step.stage}){ge_name}")
     if step.summary:
         out.print(escape(step.summary))
-    out.print(
-        f"{count_text(step.nodes_before)} -> {count_text(step.nodes_after)} nodes in {time_text(step.seconds)}\n"
-    )
+    out.print(f"{count_text(step.nodes_before)} -> {count_text(step.nodes_after)} nodes in {time_text(step.seconds)}\n")
     if step.rewrites:
         out.print(f"[bold]{count_text(len(step.rewrites))} rewrites[/bold]")
         _print_grouped(out, step, step.rewrites)

@@ -16,6 +16,10 @@ SHOWN_ELEMENTS = 8
 _LIMITS = {-(2**63): "min", 2**63 - 1: "max"}
 
 
+# Origins listed one by one; a chain may stand for thousands.
+MOST_ORIGINS = 12
+
+
 def type_text(type_: Type | None) -> str:
     """A type, such as ``float32[1,3,224,224]``; "" where unknown."""
     if type_ is None:
@@ -72,8 +76,16 @@ def change_lines(old: Node, new: Node) -> list[str]:
         ),
         *([f"operator was {old.op}"] if old.op != new.op else []),
         *([f"part {new.partition}"] if old.partition != new.partition else []),
-        *(f"now also stands for {name}" for name in new.origin if name not in old.origin),
+        *_joined(old, new),
     ]
+
+
+def _joined(old: Node, new: Node) -> Iterable[str]:
+    had = {*old.origin}
+    joined = [name for name in new.origin if name not in had]
+    yield from (f"now also stands for {name}" for name in joined[:MOST_ORIGINS])
+    if len(joined) > MOST_ORIGINS:
+        yield f"and for {len(joined) - MOST_ORIGINS:,} more"
 
 
 def _changed_inputs(old: Node, new: Node) -> Iterable[str]:

@@ -1,7 +1,8 @@
 """The compilation as log lines for those who grep: ``FusionOp``, ``AutoFusion``, ``UnsupportedOp`` and timings.
 
-The frame is that of CANN's plog (``[LEVEL] MODULE(pid,process):time [file:line]tid Function:message``). The words come from
-the articles (A2, A3) where they name them; ``[GEPERFTRACE]`` lines are the real GE's form, ``Graph Pass (…): …ms`` is A1's.
+The frame is that of CANN's plog (``[LEVEL] MODULE(pid,process):time [file:line]tid Function:message``). The words come
+from the articles (A2, A3) where they name them; ``[GEPERFTRACE]`` lines are the real GE's form, ``Graph Pass (…): …ms``
+is A1's.
 """
 
 from __future__ import annotations

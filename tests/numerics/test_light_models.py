@@ -13,7 +13,7 @@ from tests.backend_suite import light_models
 
 # The package's own tolerance for these models.
 RTOL, ATOL = 1e-3, 1e-7
-NODES_AFTER = {  # nodes left by the general passes; a change here is a change of what they do
+NODES_AFTER = {  # nodes left by the general passes alone; a change here is a change of what they do
     "light_bvlc_alexnet": 29,
     "light_densenet121": 670,
     "light_inception_v1": 149,
@@ -26,10 +26,26 @@ NODES_AFTER = {  # nodes left by the general passes; a change here is a change o
 }
 
 
+NODES_FUSED = {  # nodes left by everything
+    "light_bvlc_alexnet": 22,
+    "light_densenet121": 310,
+    "light_inception_v1": 92,
+    "light_inception_v2": 117,
+    "light_resnet50": 82,
+    "light_shufflenet": 125,
+    "light_squeezenet": 40,
+    "light_vgg19": 33,
+    "light_zfnet512": 21,
+}
+
+
 @pytest.mark.parametrize("path", light_models(), ids=lambda path: path.stem)
-def test_light_model(path):
-    compiled = compile(path)
-    assert len(compiled.graph) == NODES_AFTER[path.stem]
+@pytest.mark.parametrize(
+    ("preset", "nodes"), [("unconfigured", NODES_AFTER), ("ge", NODES_FUSED)], ids=["plain", "fused"]
+)
+def test_light_model(path, preset, nodes):
+    compiled = compile(path, preset=preset)
+    assert len(compiled.graph) == nodes[path.stem]
     (name,) = compiled.graph.inputs
     shape = compiled.graph.tensor(name).shape
     count = int(np.prod(shape))

@@ -12,7 +12,12 @@ from click.testing import CliRunner
 from gexplorer.cli import cli
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -20,7 +25,9 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def commands() -> list[str]:
-    lines = [line.partition("#")[0].strip() for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()]
+    lines = [
+        line.partition("#")[0].strip() for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()
+    ]
     return [line for line in lines if line.startswith("gexplorer ")]
 
 

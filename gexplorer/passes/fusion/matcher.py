@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isclose
 
@@ -320,3 +320,9 @@ def _comes_back(exposed: Node, found: Match, inside: set[str], draft: Draft) -> 
             return Failure(len(inside), "comes_back", entry, {"inner": exposed.name, "value": exposed.outputs[0]})
         waiting += [(use, entry) for use in producer.uses]
     return None
+
+
+def listed(nodes: Sequence[Node], most: int = 8) -> str:
+    """Names of nodes for a sentence: the first few, and how many more there are."""
+    names = ", ".join(node.name for node in nodes[:most])
+    return names if len(nodes) <= most else f"{names} and {len(nodes) - most} more"

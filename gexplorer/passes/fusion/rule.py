@@ -13,7 +13,7 @@ from gexplorer.ops.row import Engine
 from gexplorer.ops.table import Lowering, lookup
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.passes.fusion.kernel import group
-from gexplorer.passes.fusion.matcher import BETWEEN, Failure, Match, is_one_of, match, tensor_of
+from gexplorer.passes.fusion.matcher import BETWEEN, Failure, Match, is_one_of, listed, match, tensor_of
 from gexplorer.passes.fusion.pattern import Op, extent
 from gexplorer.trace.records import Message
 
@@ -82,8 +82,8 @@ class Reject:
 class Rule(Pass):
     """One fusion rule, as a pass of its own.
 
-    A subclass names a ``pattern`` and the ``kernel`` that comes of it. Shapes, bytes, work and numbers of the kernel come
-    from its body, which the rule's author does not write.
+    A subclass names a ``pattern`` and the ``kernel`` that comes of it. Shapes, bytes, work and numbers of the kernel
+    come from its body, which the rule's author does not write.
 
     Attributes:
         pattern: what to look for, from the last operator up.
@@ -194,7 +194,7 @@ class Rule(Pass):
             if off:
                 return Failure(len(found.nodes), "match_off", node.name, {"rule": self.name}, found.nodes)
             found = self.extend(found, draft)
-            names = ", ".join(member.name for member in found.nodes)
+            names = listed(found.nodes)
             with log.rewrite(node, "fused", kernel=self.kernel_of(found), members=names, count=len(found.nodes)):
                 self.fuse(found, draft)
             return None

@@ -11,7 +11,7 @@ from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import NO_ATTRIBUTES, Node
 from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
-from gexplorer.passes.fusion.matcher import Failure, Match, is_one_of, match, tensor_of
+from gexplorer.passes.fusion.matcher import Failure, Match, is_one_of, listed, match, tensor_of
 from gexplorer.passes.fusion.pattern import Op
 from gexplorer.passes.fusion.rule import Reject, Rule, off_the_ai_core
 from gexplorer.trace.records import Message
@@ -91,7 +91,7 @@ class SiblingRule(Rule):
         if any(member.root.name in off for member in family):
             log.reject(anchor, "match_off", anchor.name, rule=self.name)
             return
-        names = ", ".join(member.root.name for member in family)
+        names = listed([member.root for member in family])
         with log.rewrite(anchor, "fused", kernel=self.kernel, members=names, count=len(family)):
             group(
                 draft,

@@ -146,9 +146,7 @@ def test_spec(text: str, expected: tuple[str, dict[str, object]]) -> None:
     assert all(type(options[key]) is type(value) for key, value in expected[1].items())
 
 
-@pytest.mark.parametrize(
-    "text", ["", ":seed=2", "mlp:seed", "mlp:=2", "mlp:a=", "mlp:a=1,,b=2", "mlp:a=1,a=2"]
-)
+@pytest.mark.parametrize("text", ["", ":seed=2", "mlp:seed", "mlp:=2", "mlp:a=", "mlp:a=1,,b=2", "mlp:a=1,a=2"])
 def test_malformed_spec(text: str) -> None:
     with pytest.raises(ValueError, match=r"names no model|not of the form|given twice"):
         zoo.parse_spec(text)
@@ -380,9 +378,7 @@ def test_llama_computes_the_published_formulas() -> None:
     )
 
 
-def reference_llama(
-    p: Mapping[str, np.ndarray], ids: np.ndarray, layers: int, heads: int, kv_heads: int
-) -> np.ndarray:
+def reference_llama(p: Mapping[str, np.ndarray], ids: np.ndarray, layers: int, heads: int, kv_heads: int) -> np.ndarray:
     """Logits (tokens, vocab), head by head and without any of the exporter's detours."""
 
     def norm(x: np.ndarray, name: str) -> np.ndarray:

@@ -222,9 +222,7 @@ def test_dropout_is_random_and_no_view_unless_it_is_known_not_to_train():
 def test_views_elementwise_and_control_flow():
     views = {entry.row.op for domain, entry in entries() if is_view(node(entry.row.op, domain=domain))}
     assert views == {"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "BitCast", "Dropout"}
-    control = {
-        entry.row.op for domain, entry in entries() if is_control_flow(node(entry.row.op, domain=domain))
-    }
+    control = {entry.row.op for domain, entry in entries() if is_control_flow(node(entry.row.op, domain=domain))}
     assert control == {"If", "Loop", "Scan"}
     for op in ("Add", "Sigmoid", "Where", "Cast", "Max", "Clip"):
         assert is_elementwise(node(op))
@@ -240,10 +238,7 @@ def test_views_elementwise_and_control_flow():
 
 def test_the_import_loads_neither_onnx_nor_numpy():
     code = "import sys, gexplorer.ops.table, gexplorer.ops.work; print({'onnx', 'numpy'} & set(sys.modules))"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "set()\n"
-    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 def test_a_look_up_takes_microseconds():

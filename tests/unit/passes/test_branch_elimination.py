@@ -30,7 +30,11 @@ g (float[2] x, bool run_time) => (float[2] y, float[2] z) <bool always = {%s}> {
 
 
 def compiled(always: int, condition: str):
-    return compile(onnx.parser.parse_model(MODEL % (always, condition)), fusion={"identity_elimination": False})
+    return compile(
+        onnx.parser.parse_model(MODEL % (always, condition)),
+        preset="unconfigured",
+        fusion={"identity_elimination": False},
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from gexplorer.ir.symbols import Shape
 from gexplorer.ops.traits import is_elementwise, is_view
 from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
+from gexplorer.passes.fusion.matcher import listed
 from gexplorer.passes.fusion.pattern import op
 from gexplorer.passes.fusion.rule import Rule, off_the_ai_core, tensor_of
 from gexplorer.trace.records import Message
@@ -85,7 +86,7 @@ class ElementwiseChain(Rule):
             elif root.name in context.matches_off.get(self.name, frozenset()):
                 log.reject(root, "match_off", root.name, rule=self.name)
             else:
-                members = ", ".join(node.name for node in reversed(region.nodes))
+                members = listed(region.nodes[::-1])
                 with log.rewrite(root, "fused", kernel=self.kernel, members=members, count=len(region.nodes)):
                     group(draft, region.nodes, self.kernel, anchor=root)
 
