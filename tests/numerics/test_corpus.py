@@ -45,10 +45,13 @@ def test_every_step_agrees(path, formats):
 
 @pytest.mark.skipif(not MODELS, reason="the corpus of models is not beside this checkout")
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_running_the_passes_again_changes_nothing(path):
+@pytest.mark.parametrize("preset", ["unconfigured", "ge"])
+def test_running_the_passes_again_changes_nothing(path, preset):
     from gexplorer.passes.base import Context
     from gexplorer.passes.manager import chosen_passes, run_passes
 
-    once = compile(path).graph
-    again = run_passes(once, chosen_passes({}), Context())
-    assert {step.name: len(step.rewrites) for step in again if step.changed} == {}
+    once = compile(path, preset=preset).graph
+    again = run_passes(once, chosen_passes({}, preset), Context())
+    # folded batch normalisations leave a few equal constants
+    allowed = {"constant_merging"} if preset == "ge" else set()
+    assert {step.name: len(step.rewrites) for step in again if step.changed and step.name not in allowed} == {}
