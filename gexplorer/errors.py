@@ -55,6 +55,11 @@ class PassError(GexplorerError):
         self.steps = steps
 
 
+def reason_of(error: Exception) -> str:
+    """What another library's exception says, in one line of at most 200 characters."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
 def _one_line(message: str) -> str:
     """The message with what does not print (line ends, a terminal's commands) spelled out, its middle cut if long."""
     if len(message) > LONGEST_MESSAGE:
