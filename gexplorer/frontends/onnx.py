@@ -15,20 +15,17 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from gexplorer.errors import ModelError
+from gexplorer.errors import ModelError, reason_of
 from gexplorer.frontends.external_data import WeightFolder
 from gexplorer.frontends.functions import inline
-from gexplorer.ir.graph import (
-    Graph,
-)
+from gexplorer.frontends.onnx_graph import GraphReader
+from gexplorer.frontends.onnx_texts import require_text
+from gexplorer.ir.graph import Graph
 from gexplorer.ops.signature import check_signatures
 
 if TYPE_CHECKING:
     import onnx
     import onnx_ir
-from gexplorer.errors import reason_of
-from gexplorer.frontends.onnx_graph import GraphReader
-from gexplorer.frontends.onnx_texts import require_text
 
 TEXT_FORMATS = {
     ".pbtxt": "textproto",

@@ -12,6 +12,7 @@ from immutables import Map
 
 from gexplorer.errors import ModelError
 from gexplorer.frontends.external_data import WeightFolder
+from gexplorer.frontends.onnx_values import read_type, require_elements, sparse_constant, string_constant, text_of
 from gexplorer.ir.constant import Constant, ProtoSource, constant
 from gexplorer.ir.draft import POSITION_STEP
 from gexplorer.ir.dtypes import DType
@@ -32,7 +33,6 @@ from gexplorer.ir.types import TensorType
 
 if TYPE_CHECKING:
     import onnx
-from gexplorer.frontends.onnx_values import read_type, require_elements, sparse_constant, string_constant, text_of
 
 
 class GraphReader:

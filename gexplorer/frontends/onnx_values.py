@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from gexplorer.errors import ModelError
+from gexplorer.errors import ModelError, reason_of
 from gexplorer.ir.constant import Constant, SparseSource, constant
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.symbols import Dim, parse_dim
@@ -13,7 +13,6 @@ from gexplorer.ir.types import OpaqueType, OptionalType, SequenceType, TensorTyp
 
 if TYPE_CHECKING:
     import onnx
-from gexplorer.errors import reason_of
 
 
 def read_type(proto: onnx.TypeProto) -> Type | None:

@@ -6,9 +6,12 @@ import re
 import shlex
 from pathlib import Path
 
+import onnx
 import pytest
 from click.testing import CliRunner
 
+import gexplorer
+import gexplorer.passes.fusion.rules
 from gexplorer.cli import cli
 
 ROOT = Path(__file__).parents[2]
@@ -61,23 +64,45 @@ def test_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "report.html").exists()
 
 
-def test_the_pass_of_the_contributing_guide_works(monkeypatch):
-    import onnx
-
-    import gexplorer as gx
+@pytest.fixture
+def dropped_in(tmp_path, monkeypatch):
+    """Puts a code block of the contributing guide as a file beside those of a package, as the guide says."""
     from gexplorer.passes import manager
 
-    (code,) = blocks(ROOT / "CONTRIBUTING.md", "python")
-    names: dict[str, object] = {"__name__": "example"}
-    exec(compile(code, "CONTRIBUTING.md", "exec", dont_inherit=True), names)
-    monkeypatch.setattr(manager, "_registered", {})
-    gx.register(names["ReluMerging"])
-    model = onnx.parser.parse_model(
-        '<ir_version: 10, opset_import: ["": 18]> g (float[2] x) => (float[2] y) { a = Relu(x) y = Relu(a) }'
-    )
-    compiled = gx.compile(model, verify="per-step")
+    def drop(package, block: str, name: str) -> None:
+        (tmp_path / f"{name}.py").write_text(block)
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+        manager._discovered.cache_clear()
+
+    yield drop
+    monkeypatch.undo()
+    manager._discovered.cache_clear()
+
+
+def model_of(text: str):
+    return onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 18]> ' + text)
+
+
+def test_the_pass_of_the_contributing_guide_works(dropped_in):
+    dropped_in(gexplorer.passes, blocks(ROOT / "CONTRIBUTING.md", "python")[0], "relu_merging")
+    model = model_of("g (float[2] x) => (float[2] y) { a = Relu(x) y = Relu(a) }")
+    compiled = gexplorer.compile(model, verify="per-step")
     assert len(compiled.steps["relu_merging"].rewrites) == 1
     assert len(compiled.graph) == 1
+
+
+def test_the_rule_of_the_contributing_guide_works(dropped_in):
+    dropped_in(gexplorer.passes.fusion.rules, blocks(ROOT / "CONTRIBUTING.md", "python")[1], "fused_mul_add")
+    model = model_of(
+        """g (float[2, 3] a, float[2, 3] b, float[3] row) => (float[2, 3] y, float[2, 3] z) {
+          m = Mul(a, b) y = Add(m, a) [wide] n = Mul(b, b) [sum] z = Add(n, row) }"""
+    )
+    compiled = gexplorer.compile(model, verify="per-step")
+    assert [node.op for node in compiled.graph if node.op == "FusedMulAdd"] == ["FusedMulAdd"]
+    (miss,) = compiled.why("fused_mul_add")
+    assert miss.reason == "row is float32[3], not float32[2,3] like the product"
+    assert miss.hint == "expand row before"
+    assert "fused_mul_add" in CliRunner().invoke(cli, ["rules"]).output
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

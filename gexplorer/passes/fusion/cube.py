@@ -19,6 +19,7 @@ MATMULS = f"MatMul|MatMulBias|Gemm|{QUANT_MATMUL}"
 CONVS = f"Conv|ConvBias|ConvBatchNorm|ConvTranspose|{QUANT_CONV}"
 _ACTIVATIONS = (
     "Relu|LeakyRelu|PRelu|Clip|HardSigmoid|HardSwish|Sigmoid|Tanh|Elu|Selu|Softplus|Gelu|FastGelu|Mish|Silu|Swish"
+    "|com.microsoft::Gelu|com.microsoft::FastGelu|com.microsoft::QuickGelu"
 )
 
 

@@ -13,7 +13,7 @@ from gexplorer.trace.records import Message
 
 
 class MatMulBias(CubeEpilogue):
-    """MatMul + Add of a row becomes one cube kernel with the bias in its epilogue.
+    """MatMul + Add (or Sum) of a row becomes one cube kernel with the bias in its epilogue.
 
     before:  Add(MatMul(x, w), bias)
     after:   MatMulBias(x, w, bias)
@@ -29,8 +29,8 @@ class MatMulBias(CubeEpilogue):
     saves = "One round trip of the product through memory."
     near = 2
     pattern = (
-        op.Add(op(f"MatMul|{QUANT_MATMUL}", name="cube"), "bias"),
-        op.Add(op.Gemm("x", "w", name="cube", exact=True), "bias"),
+        op("Add|Sum", op(f"MatMul|{QUANT_MATMUL}", name="cube"), "bias", exact=True),
+        op("Add|Sum", op.Gemm("x", "w", name="cube", exact=True), "bias", exact=True),
     )
     messages = Map(
         not_a_row=Message(
@@ -47,9 +47,10 @@ class MatMulBias(CubeEpilogue):
         bias, type_ = tensor_of(draft, name), tensor_of(draft, product)
         columns = type_.shape[-1] if type_ is not None and type_.shape else None
         shape = bias.shape if bias is not None else None
-        if shape is not None and len(shape) > 1 and draft.constant_of(name) is None:
+        one_row = bool(shape) and all(d == 1 for d in shape[:-1])
+        if shape and not one_row and draft.constant_of(name) is None:
             return Reject("residual", name)
-        if not shape or columns is None or shape[-1] != columns or any(d != 1 for d in shape[:-1]):
+        if not shape or columns is None or shape[-1] != columns or not one_row:
             said = "of unknown type"
             return Reject("not_a_row", name, type=bias or said, product=product, product_type=type_ or said)
         total = tensor_of(draft, found.root.outputs[0])

@@ -13,7 +13,7 @@ from gexplorer.trace.records import Message
 
 
 class MatMulResidual(CubeEpilogue):
-    """MatMul (with bias and activation) + Add of a tensor of the same shape becomes one kernel.
+    """MatMul (with bias and activation) + Add (or Sum) of a tensor of the same shape becomes one kernel.
 
     before:  Add(residual, MatMulBias(x, w, bias))
     after:   MatMulResidual(x, w, bias, residual) {epilogue = [Add, Add]}
@@ -27,7 +27,7 @@ class MatMulResidual(CubeEpilogue):
     kernel = "MatMulResidual"
     saves = "One round trip of the product through memory."
     near = 2
-    pattern = op.Add(op(f"{MATMULS}|MatMulActivation", name="cube"), "residual")
+    pattern = op("Add|Sum", op(f"{MATMULS}|MatMulActivation", name="cube"), "residual", exact=True)
     messages = Map(
         shapes=Message(
             "{blocker} is {type}, {product} is {product_type}: not certainly the same shape",

@@ -19,6 +19,7 @@ FIRES = {
     "LeakyRelu": ("%y = LeakyRelu(%p) {alpha = 0.5} #y\noutput %y", KERNEL.format('"LeakyRelu"')),
     "Clip": ("%y = Clip(%p, _, %six) #y\noutput %y", KERNEL.format('"Clip"')),
     "Sigmoid times x": ("%s = Sigmoid(%p) #s\n%y = Mul(%s, %p) #y\noutput %y", KERNEL.format('"Sigmoid", "Mul"')),
+    "com.microsoft's Gelu": ("%y = Gelu<com.microsoft>(%p) #y\noutput %y", KERNEL.format('"Gelu"')),
     "of a Gemm": (
         "%g = Gemm(%x, %w, %b) #g\n%y = Relu(%g) #y\noutput %y\noutput %p",
         '%p = MatMul(%x, %w) #p\n%y = MatMulActivation<ge>(%x, %w, %b) {cube = "Gemm", epilogue = ["Relu"]} #y\n'

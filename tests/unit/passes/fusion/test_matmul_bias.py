@@ -4,10 +4,12 @@ import pytest
 
 from gexplorer.passes.fusion.rules.matmul_bias import MatMulBias
 from tests.fused import check_count, check_kernels, check_miss
+from tests.passes import run
 
 HEAD = """
 input %x : float32[n,2]
 input %r : float32[n,3]
+input %row : float32[1,3]
 constant %w = float32[2,3] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
 constant %b = float32[3] {1.0, 2.0, 3.0}
 constant %b2 = float32[1,3] {1.0, 2.0, 3.0}
@@ -21,6 +23,8 @@ FIRES = {
     "behind": ("%y = Add(%p, %b) #y\noutput %y", KERNEL),
     "in front": ("%y = Add(%b, %p) #y\noutput %y", KERNEL),
     "a row of rank 2": ("%y = Add(%p, %b2) #y\noutput %y", KERNEL.replace("%b", "%b2")),
+    "a row at run time": ("%y = Add(%p, %row) #y\noutput %y", KERNEL.replace("%b", "%row")),
+    "a Sum of two": ("%y = Sum(%p, %b) #y\noutput %y", KERNEL.replace("Add", "Sum")),
     "a Gemm without bias": (
         "%g = Gemm(%x, %w) #g\n%y = Add(%g, %b) #y\noutput %y\noutput %p",
         "%p = MatMul(%x, %w) #p\n%y = MatMulBias<ge>(%x, %w, %b) "
@@ -63,6 +67,10 @@ def test_fires(model, nodes):
 @pytest.mark.parametrize(("code", "model", "said"), [(c, *m) for c, m in MISSES.items()], ids=MISSES)
 def test_why_not(code, model, said):
     check_miss(MatMulBias, HEAD + model, code, *said)
+
+
+def test_a_sum_of_three_is_more_than_a_bias():
+    assert run(MatMulBias, HEAD + "%y = Sum(%p, %b, %b2) #y\noutput %y").rewrites == ()
 
 
 def test_a_product_on_another_engine():

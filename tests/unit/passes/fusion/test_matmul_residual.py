@@ -17,6 +17,7 @@ KERNEL = '%y = MatMulResidual<ge>({0}) {{cube = "MatMul", epilogue = ["Add"]}} #
 FIRES = {
     "behind": ("%y = Add(%p, %r) #y\noutput %y", KERNEL.format("%x, %w, %r")),
     "in front": ("%y = Add(%r, %p) #y\noutput %y", KERNEL.format("%x, %w, %r")),
+    "a Sum of two": ("%y = Sum(%r, %p) #y\noutput %y", KERNEL.format("%x, %w, %r").replace("Add", "Sum")),
     "of two products": (
         "%q = MatMul(%x, %w) #q\n%y = Add(%q, %p) #y\noutput %y",
         "%p = MatMul(%x, %w) #p\n" + KERNEL.format("%x, %w, %p"),
