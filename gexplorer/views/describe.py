@@ -68,16 +68,20 @@ def attribute_text(value: object) -> str:
 def change_lines(old: Node, new: Node) -> list[str]:
     """What is different between two states of a node, one a line."""
     return [
-        *_changed_inputs(old, new),
-        *(
-            f"{name} was {attribute_text(old.attributes[name]) if name in old.attributes else 'absent'}"
-            for name in sorted({*old.attributes, *new.attributes})
-            if old.attributes.get(name) != new.attributes.get(name)
-        ),
         *([f"operator was {old.op}"] if old.op != new.op else []),
+        *_changed_inputs(old, new),
+        *_changed_attributes(old, new),
         *([f"part {new.partition}"] if old.partition != new.partition else []),
         *_joined(old, new),
     ]
+
+
+def _changed_attributes(old: Node, new: Node) -> Iterable[str]:
+    for name in sorted({*old.attributes, *new.attributes}):
+        if name not in old.attributes:
+            yield f"{name} = {attribute_text(new.attributes[name])}"
+        elif old.attributes[name] != new.attributes.get(name):
+            yield f"{name} was {attribute_text(old.attributes[name])}"
 
 
 def _joined(old: Node, new: Node) -> Iterable[str]:
