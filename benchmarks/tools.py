@@ -25,7 +25,14 @@ class Tool:
 
 
 def _gexplorer() -> Optimise:
-    """Reading and all general passes, every step kept."""
+    """Reading and all general passes, every step kept: what the other simplifiers do."""
+    import gexplorer
+
+    return lambda path: gexplorer.compile(path, preset="unconfigured").graph
+
+
+def _gexplorer_fused() -> Optimise:
+    """The same and all fusion rules, near misses kept."""
     import gexplorer
 
     return lambda path: gexplorer.compile(path).graph
@@ -88,6 +95,7 @@ def _onnxoptimizer() -> Optimise:
 
 TOOLS = {
     "gexplorer": Tool("gexplorer", _gexplorer),
+    "gexplorer + fusion": Tool("gexplorer", _gexplorer_fused),
     "onnxruntime": Tool("onnxruntime", _onnxruntime, needs_data=True),
     "onnxsim": Tool("onnxsim", _onnxsim, needs_data=True),
     "onnxslim": Tool("onnxslim", _onnxslim, needs_data=True),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -69,6 +69,12 @@ switch_options = (
 )
 
 
+def _with_switches(command: Command) -> Command:
+    for decorate in reversed(switch_options):
+        command = decorate(command)
+    return command
+
+
 def compile_options(command: Command) -> Command:
     """The flags that every command which compiles has."""
     for decorate in reversed(
@@ -100,7 +106,7 @@ def compile_model(
 
     options = parse_settings(settings)
     options["shapes"] = parse_shapes(shapes)
-    options["fusion"] = _switches(switch, on, off)
+    options |= _switches(switch, on, off)
     if preset is not None:
         options["preset"] = preset
     if soc is not None:
@@ -109,14 +115,14 @@ def compile_model(
         return compile_(model, tell=tell, **options)
 
 
-def _switches(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) -> dict[str, bool]:
-    """What a switch file says, then what the flags say."""
+def _switches(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) -> dict[str, object]:
+    """Options for what a switch file says, then what the flags say."""
     both = sorted({*on} & {*off})
     if both:
         raise OptionError(f"{both[0]} is switched both on and off")
     wanted = dict.fromkeys(on, True) | dict.fromkeys(off, False)
     if switch is None:
-        return wanted
+        return {"fusion": wanted}
     from gexplorer.passes.fusion.switch_file import read_switch_file
     from gexplorer.passes.manager import all_passes
 
@@ -124,7 +130,8 @@ def _switches(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) ->
     if file.unmodelled:
         shown = ", ".join(file.unmodelled[:5]) + (", ..." if len(file.unmodelled) > 5 else "")
         click.echo(f"{switch}: gexplorer has no rule for {len(file.unmodelled)} of the names: {shown}", err=True)
-    return {**file.switches, **wanted}
+    priorities = {name: number for name, number in file.priorities.items() if name not in file.unmodelled}
+    return {"fusion": {**file.switches, **wanted}, "allowed": file.limits, "priorities": priorities}
 
 
 @contextmanager
@@ -218,13 +225,37 @@ def why(rule: str | None, node: str | None, json_to: str | None, **common: Any) 
         return
     from gexplorer.render.terminal_why import print_why
 
+    if rule is not None and all(rule not in (p.name, p.ge_name) for p in compiled.plan.passes):
+        click.echo(f"{rule} is switched off; --on {rule} switches it on.")
+        return
     print_why(misses, blockers if rule is None and node is None else [])
 
 
 @cli.command(context_settings=_SETTINGS)
+@_with_switches
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
-def rules(json_to: str | None) -> None:
+@click.option("--write", "write_to", type=click.Path(path_type=Path), help="Write a fusion switch file that says so.")
+@click.option("--form", type=click.Choice(["text", "json", "ini"]), default="text", help="Form of that file.")
+def rules(
+    preset: str | None,
+    switch: Path | None,
+    off: tuple[str, ...],
+    on: tuple[str, ...],
+    json_to: str | None,
+    write_to: Path | None,
+    form: str,
+) -> None:
     """List all passes and rules: order, name, the real GE's name, on or off, what they do."""
+    if write_to is not None:
+        from gexplorer.output import write_file
+        from gexplorer.passes.fusion.switch_file import switch_file_text
+        from gexplorer.passes.manager import all_passes, plan
+
+        switches = cast("dict[str, bool]", _switches(switch, on, off)["fusion"])
+        running = {p.name for p in plan(switches, preset or "ge").passes}
+        write_file(write_to, switch_file_text(all_passes(), running, form))
+        click.echo(f"{write_to}: {len(running)} passes and rules on", err=True)
+        return
     from gexplorer.views.rules import rule_list
 
     rows = rule_list()

@@ -17,7 +17,7 @@ from gexplorer.ir.graph import Graph
 from gexplorer.ir.symbols import Dim
 from gexplorer.ir.verify import verify
 from gexplorer.ops.shapes import Facts, bind_inputs, infer_graph, with_types
-from gexplorer.options import Options
+from gexplorer.options import Options, from_environment
 from gexplorer.passes.base import Context, Limits
 from gexplorer.passes.manager import Progress, plan, run_passes
 from gexplorer.passes.switches import Plan
@@ -102,7 +102,7 @@ def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) ->
         OptionError: an option cannot be used.
         PassError: a pass failed; ``error.steps`` holds the steps up to there.
     """
-    chosen = Options().with_changes(options)
+    chosen = Options().with_changes({**from_environment(os.environ), **options})
     with paused_gc():
         return compile_source(load(model), chosen, tell=tell)
 
@@ -134,7 +134,8 @@ def compile_source(
         previous: a compilation of the same model; what the options leave as it was is taken over from it.
     """
     with paused_gc():
-        chosen = plan(options.fusion, options.preset)
+        fast = options.fusion_mode == "fast"
+        chosen = plan(options.fusion, options.preset, priorities=options.priorities, fast=fast)
         steps, contents = _reused(previous, options, chosen) if previous is not None else ([], {})
         if not steps:
             steps, contents = _parse(source, options)
@@ -142,7 +143,7 @@ def compile_source(
         steps += run_passes(
             steps[-1].after,
             chosen.passes[done:],
-            Context(_limits(options), contents, chosen.matches_off),
+            Context(_limits(options), contents, chosen.matches_off, options.allowed),
             first_index=len(steps),
             earlier=steps,
             tell=tell or (lambda progress: None),
@@ -164,7 +165,8 @@ def _reused(previous: Compilation, options: Options, chosen: Plan) -> tuple[list
     same = 0
     for before, now in zip(previous.plan.passes, chosen.passes, strict=False):
         off = (previous.plan.matches_off.get(now.name), chosen.matches_off.get(now.name))
-        if before is not now or off[0] != off[1]:
+        allowed = (old.allowed.get(now.name), options.allowed.get(now.name))
+        if before is not now or off[0] != off[1] or allowed[0] != allowed[1]:
             break
         same += 1
     return list(previous.steps[: PARSE_STEPS + same]), previous.contents

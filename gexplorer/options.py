@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from gexplorer.errors import OptionError
 
 Verify = Literal["off", "per-step"]
+FusionMode = Literal["full", "fast"]
 DimText = int | str
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -25,6 +26,9 @@ class Options:
         shapes: shape of an input by its name; text names a symbolic dimension.
         preset: which fusion rules run unless switched: ``ge``, ``unconfigured``, ``tensorrt-like`` or ``all``.
         fusion: passes and rules switched on or off, by our name or GE's; a single match as ``rule:node``; ``ALL``.
+        allowed: for a rule, the values that attributes of its kernel may have.
+        priorities: rules (by our name or GE's) that run before all others, lower numbers first.
+        fusion_mode: ``fast`` leaves out costly rules; the articles' GE_FUSION_PASS_MODE.
         fold_read_bytes: constant folding reads at most so many bytes for one fold.
         fold_growth_bytes: one fold may add at most so many bytes to the model.
         verify: ``per-step`` runs the model after every step and compares it with the model as read.
@@ -35,6 +39,9 @@ class Options:
     shapes: Mapping[str, tuple[DimText, ...]] = field(default_factory=dict)
     preset: str = "ge"
     fusion: Mapping[str, bool] = field(default_factory=dict)
+    allowed: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    fusion_mode: FusionMode = "full"
     fold_read_bytes: int = 1 << 20
     fold_growth_bytes: int = 1 << 20
     verify: Verify = "off"
@@ -46,7 +53,7 @@ class Options:
             value = given[name]
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise OptionError(f"{name}: a number of bytes is wanted, not {value!r}")
-        for name in ("shapes", "fusion"):
+        for name in ("shapes", "fusion", "allowed", "priorities"):
             if not isinstance(given[name], Mapping):
                 raise OptionError(f"{name}: a mapping by name is wanted, not {given[name]!r}")
         seeds = given["seeds"]
@@ -54,6 +61,8 @@ class Options:
             raise OptionError(f"seeds: whole numbers from 0 are wanted, not {seeds!r}")
         if self.verify not in get_args(Verify):
             raise OptionError(f"verify: one of {', '.join(get_args(Verify))} is wanted, not {self.verify!r}")
+        if self.fusion_mode not in get_args(FusionMode):
+            raise OptionError(f"fusion_mode: full or fast is wanted, not {self.fusion_mode!r}")
         if not isinstance(given["soc"], str) or not self.soc:
             raise OptionError("soc: the name of a chip is wanted")
 
@@ -77,6 +86,20 @@ class Options:
                 value = {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}
             result[f.name] = list(value) if isinstance(value, tuple) else value
         return result
+
+
+def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    """Options that the articles set by environment variables (the real GE has none of these, see A1).
+
+    Raises:
+        OptionError: a variable has a value that means nothing.
+    """
+    mode = environment.get("GE_FUSION_PASS_MODE")
+    if mode is None:
+        return {}
+    if mode not in ("fast", "full"):
+        raise OptionError(f"GE_FUSION_PASS_MODE: fast or full is wanted, not {mode!r}")
+    return {"fusion_mode": mode}
 
 
 def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[DimText, ...]]:

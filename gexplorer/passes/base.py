@@ -37,11 +37,13 @@ class Context:
         limits: bounds on what folding may read and add.
         contents: elements of small integer tensors that shape inference found, by value; entries may be symbolic.
         matches_off: for a rule by name, the nodes at which it must not fuse.
+        allowed: for a rule by name, the values that an attribute of its kernel may have.
     """
 
     limits: Limits = field(default_factory=Limits)
     contents: Mapping[str, tuple[Dim, ...]] = field(default_factory=dict)
     matches_off: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    allowed: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
 
 
 class Log:

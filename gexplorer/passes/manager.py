@@ -34,9 +34,15 @@ def all_passes() -> tuple[type[Pass], ...]:
     return tuple(sorted(found.values(), key=lambda p: (p.order, p.name)))
 
 
-def plan(switches: Mapping[str, bool], preset: str = "ge") -> Plan:
+def plan(
+    switches: Mapping[str, bool],
+    preset: str = "ge",
+    *,
+    priorities: Mapping[str, int] | None = None,
+    fast: bool = False,
+) -> Plan:
     """What runs when some passes, rules or single matches are switched on or off, see ``switches.make_plan``."""
-    return make_plan(all_passes(), preset, switches)
+    return make_plan(all_passes(), preset, switches, priorities=priorities, fast=fast)
 
 
 def chosen_passes(switches: Mapping[str, bool], preset: str = "ge") -> tuple[type[Pass], ...]:

@@ -22,6 +22,14 @@ _SIMPLE = frozenset(
 )
 
 
+# Where rules with a priority of their own run: before the first rule without one.
+FIRST_RULE = 600
+
+# Passes of the real GE that "ALL":"off" leaves on, of those that rules of ours stand for (facts: FORBIDDEN_CLOSE in
+# fusion_pass_util.h).
+STAYS_ON = frozenset(("AABiasaddConvFusion", "BatchNormBnInferFusionPass", "DepthwiseFusionPass", "EinsumPass"))
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What one compilation runs.
@@ -35,14 +43,24 @@ class Plan:
     matches_off: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-def make_plan(known: tuple[type[Pass], ...], preset: str, switches: Mapping[str, bool]) -> Plan:
+def make_plan(
+    known: tuple[type[Pass], ...],
+    preset: str,
+    switches: Mapping[str, bool],
+    *,
+    priorities: Mapping[str, int] | None = None,
+    fast: bool = False,
+) -> Plan:
     """The plan for a preset and switches on top of it.
 
     Args:
         known: every pass and rule, in running order.
         preset: one of ``PRESETS``.
         switches: on or off by our name, by GE's name (which may stand for several rules), or, for a single match, by
-            ``rule:node``; ``ALL`` means every fusion rule. Later entries win, names win over ``ALL``.
+            ``rule:node``; ``ALL`` means every fusion rule (off, as in GE: but for those that it leaves on). Later
+            entries win, names win over ``ALL``.
+        priorities: rules that run before all other rules, lower numbers first, as GE runs what a file lists first.
+        fast: leave out costly rules unless they are switched on by name.
 
     Raises:
         OptionError: no such preset, pass or rule; the nearest names are suggested.
@@ -50,8 +68,11 @@ def make_plan(known: tuple[type[Pass], ...], preset: str, switches: Mapping[str,
     if preset not in PRESETS:
         raise OptionError(f"no preset {preset!r}; there are: {', '.join(PRESETS)}")
     on = {p.name: _default(p, preset) for p in known}
+    if fast:
+        on |= {p.name: False for p in known if getattr(p, "costly", False)}
     if "ALL" in switches:
-        on |= {p.name: switches["ALL"] for p in known if is_rule(p)}
+        every = switches["ALL"]
+        on |= {p.name: every for p in known if is_rule(p) and (every or p.ge_name not in STAYS_ON)}
     matches: dict[str, set[str]] = {}
     for name, wanted in switches.items():
         if name == "ALL":
@@ -63,8 +84,10 @@ def make_plan(known: tuple[type[Pass], ...], preset: str, switches: Mapping[str,
             continue
         for found in _named(known, name):
             on[found.name] = wanted
+    first = {found.name: number for name, number in (priorities or {}).items() for found in _named(known, name)}
+    ordered = sorted(known, key=lambda p: (FIRST_RULE, 0, first[p.name]) if p.name in first else (p.order, 1, 0))
     return Plan(
-        tuple(p for p in known if on[p.name]),
+        tuple(p for p in ordered if on[p.name]),
         {rule: frozenset(nodes) for rule, nodes in matches.items() if nodes},
     )
 
@@ -97,5 +120,5 @@ def _single(known: tuple[type[Pass], ...], name: str) -> None:
 
 
 def _suggestion(name: str, names: list[str]) -> str:
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    near = get_close_matches(name, names, n=3, cutoff=0.7)
     return f"; did you mean {' or '.join(near)}?" if near else "; gexplorer rules lists them"

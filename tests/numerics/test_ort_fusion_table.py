@@ -1,7 +1,8 @@
 """What our rules do with onnxruntime's fusion models, beside what onnxruntime does, model by model.
 
 ``ort_fusion_table.toml`` has a row for each model that compiles. Where our rules and onnxruntime's are not of the same
-families, the row names the reason.
+families, the row says ``why``; a ``note`` tells of a place in a model that agrees. Reasons that start with ``gap_`` are
+ours to mend.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ _ABSORBED = (
     ("fusion/matmul_scale", ("Mul", "Div"), "matmul_scale"),
     ("fusion/gpt2_past_one_layer", ("Div",), "matmul_scale"),
     ("fusion/transpose_matmul", ("Transpose",), "matmul_transpose"),
+    ("propagate_cast/matmul_add_transpose_inputs", ("Transpose",), "matmul_transpose"),
     ("fusion/relu_clip", ("Relu",), "relu_clip"),
     ("runtime_optimization/matmulnbits", ("Add",), "matmul_add"),
 )
@@ -93,7 +95,7 @@ def done(name: str) -> Done:
     steps = [step for step in compile(FOLDER / name).steps if step.is_fusion]
     fires = Counter(step.name for step in steps for rewrite in step.rewrites if rewrite.code == "fused")
     near = sorted({f"{step.name}: {reject.code}" for step in steps for reject in step.rejects})
-    return Done(dict(sorted(fires.items())), tuple(near) if set(fires) <= OURS else ())
+    return Done(dict(sorted(fires.items())), tuple(near))
 
 
 def families(name: str) -> list[str]:
@@ -128,9 +130,10 @@ def test_row(name):
     row, found, theirs = ROWS[name], done(name), families(name)
     assert row.get("ort", []) == theirs
     assert row.get("fires", {}) == found.fires
-    assert row.get("near", []) == list(found.near)
+    if not theirs or set(found.fires) <= OURS:  # somebody declined
+        assert row.get("near", []) == list(found.near)
     assert ("why" in row) != agrees(theirs, found.fires)
 
 
 def test_every_reason_is_given_and_used():
-    assert {row["why"] for row in ROWS.values() if "why" in row} == set(REASONS)
+    assert {row[key] for row in ROWS.values() for key in ("why", "note") if key in row} == set(REASONS)

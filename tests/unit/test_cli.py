@@ -355,3 +355,49 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code):
     check = f"{code}\nimport sys\nassert not {{*{heavy}}} & {{*sys.modules}}, {{*{heavy}}} & {{*sys.modules}}"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+# -- why ----------------------------------------------------------------------------------------------------------
+
+
+def test_why_explains_and_ranks():
+    text = run("why", "bert-base:small=true,layers=1", "--off", "add_layer_norm")
+    assert "norm_qkv\n  other_user x 1, 4.00 KiB to save\n" in text
+    assert "cure: " in text
+    assert "What costs most" in text
+    assert max(map(len, text.splitlines())) <= 80
+    data = json.loads(run("why", "bert-base:small=true,layers=1", "--json", "-"))
+    assert {*data} == {"near_misses", "blockers"}
+    for miss in data["near_misses"]:
+        assert {*miss} == {"rule", "node", "code", "reason", "blocker", "hint", "freed_bytes", "inside"}
+
+
+def test_why_of_a_rule_that_is_off_says_so():
+    text = run("why", "small.onnx", "--rule", "mega_kernel")
+    assert text == "mega_kernel is switched off; --on mega_kernel switches it on.\n"
+
+
+def test_why_of_one_rule_suggests_the_nearest_name():
+    result = CliRunner().invoke(cli, ["why", "small.onnx", "--rule", "flash_atention"])
+    assert result.exit_code == 1
+    assert result.stderr == "gexplorer: no pass or rule 'flash_atention'; did you mean flash_attention?\n"
+
+
+def test_the_mode_of_the_articles_is_taken_from_the_environment(monkeypatch):
+    monkeypatch.setenv("GE_FUSION_PASS_MODE", "fast")
+    summary = json.loads(run("compile", "small.onnx", "--json", "-"))
+    assert summary["options"]["fusion_mode"] == "fast"
+    assert "elementwise_chain" not in {step["name"] for step in summary["steps"]}
+    monkeypatch.setenv("GE_FUSION_PASS_MODE", "slow")
+    result = CliRunner().invoke(cli, ["compile", "small.onnx"])
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "gexplorer: GE_FUSION_PASS_MODE: fast or full is wanted, not 'slow'\n",
+    )
+
+
+def test_log_lines_go_to_a_file(folder):
+    run("compile", "small.onnx", "--log", "ge_log.txt")
+    lines = (folder / "ge_log.txt").read_text().splitlines()
+    assert all(line.startswith(("[INFO] GE(", "[WARNING] GE(")) for line in lines)
+    assert any("[GEPERFTRACE] The time cost of InferShapePass is [" in line for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isclose
 from typing import ClassVar, Literal
 
 from immutables import Map
@@ -50,6 +51,9 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
         "{blocker} ({op}) runs on {engine}, not on the AI Core like the rest{why}",
         "give {blocker} another element type",
     ),
+    not_allowed=Message(
+        "its {attribute} would be {value}, and the switch file allows {allowed}", "add {value} to the switch file"
+    ),
     match_off=Message("this match is switched off", "switch it on: --on {rule}:{blocker}"),
     fused=Message("{count} operators become one {kernel} kernel: {members}"),
     is_result=Message(
@@ -96,6 +100,7 @@ class Rule(Pass):
         reads: names of values in the pattern that are the first inputs of the kernel, in this order.
         latest_first: whether the last node in program order is tried first. For patterns of which one goes on where
             another ends (with and without scale): the longer ones end later.
+        costly: whether ``fusion_mode`` fast leaves the rule out.
     """
 
     pattern: ClassVar[Op | Sequence[Op]]
@@ -106,6 +111,7 @@ class Rule(Pass):
     telling: ClassVar[frozenset[str]] = frozenset()
     reads: ClassVar[Sequence[str]] = ()
     latest_first: ClassVar[bool] = False
+    costly: ClassVar[bool] = False
     default = True
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
@@ -141,6 +147,7 @@ class Rule(Pass):
         patterns = (self.pattern,) if isinstance(self.pattern, Op) else tuple(self.pattern)
         roots = tuple(dict.fromkeys(name for wanted in patterns for name in wanted.ops))
         off = context.matches_off.get(self.name, frozenset())
+        allowed = context.allowed.get(self.name, {})
         spared: set[str] = set()
         misses: list[tuple[Node, Failure]] = []
         candidates = self._candidates(patterns, roots, draft)
@@ -148,7 +155,7 @@ class Rule(Pass):
             current = draft.current(node)
             if current is None or node.name in spared or not is_one_of(current, roots):
                 continue
-            miss = self._try(patterns, current, draft, log, off=node.name in off)
+            miss = self._try(patterns, current, draft, log, off=node.name in off, allowed=allowed)
             if miss is not None:
                 misses.append((current, miss))
                 if miss.code == "match_off":  # nor may a part of it fuse instead
@@ -177,7 +184,16 @@ class Rule(Pass):
             seen.update((user.name, user) for user in level)
         return sorted((node for node in seen.values() if node.op in names), key=program_key)
 
-    def _try(self, patterns: Sequence[Op], node: Node, draft: Draft, log: Log, *, off: bool) -> Failure | None:
+    def _try(
+        self,
+        patterns: Sequence[Op],
+        node: Node,
+        draft: Draft,
+        log: Log,
+        *,
+        off: bool,
+        allowed: Mapping[str, tuple[float, ...]],
+    ) -> Failure | None:
         """Fuses at a node, or says what stood in the way."""
         furthest: Failure | None = None
         for wanted in patterns:
@@ -189,6 +205,8 @@ class Rule(Pass):
                     furthest = found
                 continue
             refused = self.check(found, draft) or off_the_ai_core(found.nodes, draft)
+            if refused is None and allowed:
+                refused = _not_allowed(self.describe(found, draft), allowed, node)
             if refused is not None:
                 return Failure(len(found.nodes), refused.code, refused.blocker, refused.parameters, found.nodes)
             if off:
@@ -219,6 +237,16 @@ def off_the_ai_core(nodes: Sequence[Node], draft: Draft) -> Reject | None:
         found = lookup(node, inputs, outputs)
         if found.engine not in (Engine.AICORE, Engine.GE_LOCAL):
             return Reject("engine", node.name, op=node.op, engine=ENGINES[found.engine], why=_because(found))
+    return None
+
+
+def _not_allowed(attributes: Map[str, object], allowed: Mapping[str, tuple[float, ...]], node: Node) -> Reject | None:
+    """Refuses where an attribute of the kernel is known and none of the values that a switch file lists."""
+    for name, values in allowed.items():
+        value = attributes.get(name)
+        if isinstance(value, int | float) and not any(isclose(value, v, rel_tol=1e-6) for v in values):
+            shown = ", ".join(f"{v:g}" for v in values)
+            return Reject("not_allowed", node.name, attribute=name, value=f"{value:g}", allowed=shown)
     return None
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import configparser
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gexplorer.errors import OptionError
+from gexplorer.passes.base import Pass
+from gexplorer.passes.switches import is_rule
 
 # A2's section names and the rules that they mean.
 ARTICLE_NAMES: Mapping[str, str] = {
@@ -21,6 +23,8 @@ ARTICLE_NAMES: Mapping[str, str] = {
     "conv_bn_relu_fusion": "conv_batchnorm",
     "flash_attention_fusion": "flash_attention",
 }
+# A2's names of attributes and ours.
+ARTICLE_ATTRIBUTES: Mapping[str, str] = {"head_num": "heads"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class SwitchFile:
 
     Attributes:
         switches: on or off by name; ``ALL`` for every rule.
-        limits: for a rule, values that its kernel's attributes must have, such as ``head_num``.
+        limits: for a rule, values that its kernel's attributes may have, such as ``heads`` (A2: ``head_num``).
         priorities: for a pass, the number that a JSON file gives it; lower runs first.
         unmodelled: names of the real GE for which gexplorer has no rule; they change nothing.
     """
@@ -65,6 +69,25 @@ def read_switch_file(path: str | Path, known: Iterable[str]) -> SwitchFile:
     return _read_text(text, str(path), names)
 
 
+def switch_file_text(known: Sequence[type[Pass]], running: Collection[str], form: str) -> str:
+    """A switch file for which of the fusion rules run.
+
+    Args:
+        known: every pass and rule.
+        running: names of those that are on.
+        form: ``text``, ``json`` or ``ini``.
+    """
+    rules = [p for p in known if is_rule(p)]
+    if form == "text":
+        return write_text({p.name: p.name in running for p in rules})
+    if form == "ini":
+        return write_ini({p.name: p.name in running for p in rules})
+    kinds = {
+        kind: {p.name: p.name in running for p in rules if getattr(p, "kind", "") == kind} for kind in ("graph", "ub")
+    }
+    return write_json(kinds["graph"], kinds["ub"])
+
+
 def write_text(switches: Mapping[str, bool]) -> str:
     """GE's text form."""
     return "".join(f"{name}:{'on' if on else 'off'}\n" for name, on in switches.items())
@@ -80,10 +103,12 @@ def write_json(graph: Mapping[str, bool], ub: Mapping[str, bool]) -> str:
 def write_ini(switches: Mapping[str, bool], limits: Mapping[str, Mapping[str, tuple[float, ...]]] | None = None) -> str:
     """Article A2's INI form."""
     article = {rule: name for name, rule in ARTICLE_NAMES.items()}
+    attribute = {ours: name for name, ours in ARTICLE_ATTRIBUTES.items()}
     lines: list[str] = []
     for rule, on in switches.items():
         lines += [f"[{article.get(rule, rule)}]", f"enable={int(on)}"]
-        lines += [f"{key}={','.join(f'{v:g}' for v in values)}" for key, values in (limits or {}).get(rule, {}).items()]
+        for key, values in (limits or {}).get(rule, {}).items():
+            lines.append(f"{attribute.get(key, key)}={','.join(f'{v:g}' for v in values)}")
         lines.append("")
     return "\n".join(lines)
 
@@ -132,7 +157,8 @@ def _read_ini(text: str, path: str, known: frozenset[str]) -> SwitchFile:
             switches[rule] = parser.getboolean(section, "enable", fallback=True)
             for key, value in parser.items(section):
                 if key != "enable":
-                    limits.setdefault(rule, {})[key] = tuple(float(item) for item in value.split(","))
+                    name = ARTICLE_ATTRIBUTES.get(key, key)
+                    limits.setdefault(rule, {})[name] = tuple(float(item) for item in value.split(","))
     except (configparser.Error, ValueError) as error:
         raise OptionError(
             f"{path}: not a fusion switch file in INI form: {' '.join(str(error).split())[:100]}"

@@ -72,3 +72,29 @@ def test_unknown_names_are_errors_that_suggest_the_nearest(name, message):
     with pytest.raises(OptionError) as caught:
         names(**{name: True})
     assert str(caught.value).startswith(message)
+
+
+def test_all_off_leaves_on_what_the_real_ge_leaves_on():
+    rules = known(("conv_bias", "AABiasaddConvFusion", True, True), ("conv_batchnorm", "ConvBn", True, True))
+    assert [p.name for p in make_plan(rules, "ge", {"ALL": False}).passes] == ["conv_bias"]
+    assert make_plan(rules, "ge", {"ALL": False, "conv_bias": False}).passes == ()
+
+
+def test_priorities_put_rules_before_all_others():
+    rules = known(
+        ("fold", None, True, False), ("a", "GeA", True, True), ("b", None, True, True), ("c", None, True, True)
+    )
+    for order, rule in zip((100, 610, 620, 630), rules, strict=True):
+        rule.order = order
+    order = [p.name for p in make_plan(rules, "ge", {}, priorities={"c": 5, "b": 7}).passes]
+    assert order == ["fold", "c", "b", "a"]
+    assert [p.name for p in make_plan(rules, "ge", {}, priorities={"GeA": 1}).passes] == ["fold", "a", "b", "c"]
+    with pytest.raises(OptionError, match="no pass or rule 'zz'"):
+        make_plan(rules, "ge", {}, priorities={"zz": 1})
+
+
+def test_fast_leaves_out_costly_rules_unless_they_are_named():
+    rules = known(("cheap", None, True, True), ("dear", None, True, True))
+    rules[1].costly = True
+    assert [p.name for p in make_plan(rules, "ge", {}, fast=True).passes] == ["cheap"]
+    assert [p.name for p in make_plan(rules, "ge", {"dear": True}, fast=True).passes] == ["cheap", "dear"]

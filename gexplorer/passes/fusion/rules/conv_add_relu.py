@@ -30,6 +30,7 @@ class ConvAddRelu(CubeEpilogue):
     kernel = "ConvAdd"
     saves = "Two round trips of the feature map through memory."
     near = 2
+    telling = frozenset(CONVS.split("|"))
     latest_first = True
     pattern = (op("Relu|LeakyRelu|Clip|HardSwish|Gelu|Silu|Swish", _SUM), _SUM)
     messages = Map(

@@ -30,6 +30,7 @@ class ConvScale(ConvFolding):
     ge_name = "ConvScaleFusionPass"
     order = 674
     latest_first = True
+    telling = frozenset(("Conv", "ConvTranspose"))
     saves = "One round trip of the feature map through memory."
     pattern = (op.Add(_SCALED, const("addend", wanted="a constant bias")), _SCALED)
 

@@ -57,6 +57,7 @@ class ElementwiseChain(Rule):
     ge_name = "TbeEltwiseFusionPass"
     order = 745
     kernel = "ElementwiseChain"
+    costly = True
     kind = "ub"
     saves = "One round trip through memory for each intermediate."
     pattern = _REDUCTIONS

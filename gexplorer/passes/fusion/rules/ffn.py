@@ -30,6 +30,7 @@ class Ffn(Rule):
     order = 730
     default = False
     kernel = "FFN"
+    costly = True
     saves = "One round trip of the widest activation of the network through memory, and one or two launches."
     near = 3
     reads = ("x",)

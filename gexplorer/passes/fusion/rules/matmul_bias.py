@@ -38,6 +38,7 @@ class MatMulBias(CubeEpilogue):
             "make {blocker} a row as long as the last dimension of {product}",
         ),
         residual=Message("{blocker} is computed at run time and no single row: a residual, not a bias"),
+        column=Message("{blocker} is a vector, so {product} is a column, and has no bias along its rows"),
         widened=Message("adding {blocker} ({type}) makes {sum_type} of the product's {product_type}"),
     )
 
@@ -53,6 +54,10 @@ class MatMulBias(CubeEpilogue):
         if not shape or columns is None or shape[-1] != columns or not one_row:
             said = "of unknown type"
             return Reject("not_a_row", name, type=bias or said, product=product, product_type=type_ or said)
+        cube = found.named["cube"]
+        weight = tensor_of(draft, cube.inputs[1])
+        if cube.body is None and weight is not None and weight.rank == 1:
+            return Reject("column", cube.inputs[1], product=product)
         total = tensor_of(draft, found.root.outputs[0])
         if not same_type(draft, product, found.root.outputs[0]):
             return Reject("widened", name, type=bias, product_type=type_, sum_type=total)

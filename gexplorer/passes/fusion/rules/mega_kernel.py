@@ -39,6 +39,7 @@ class MegaKernel(Rule):
     order = 755
     default = False
     kernel = "TransformerLayer"
+    costly = True
     saves = "Every round trip of the hidden state within a layer, and all launches but one."
     pattern = op.FlashAttentionScore("q")
     messages = Map(

@@ -66,6 +66,7 @@ class MoeExperts(Rule):
     name = "moe_experts"
     order = 662
     kernel = "GroupedMatmul"
+    costly = True
     saves = "Four launches a layer instead of about eighteen for each expert, and small products run side by side."
     near = 4
     pattern = (_ADDED, _REDUCED)

@@ -40,6 +40,11 @@ MISSES = {
         "%y = Add(%p, %r) #y\noutput %y",
         ("r", "r is computed at run time and no single row: a residual, not a bias"),
     ),
+    "column": (
+        "constant %m = float32[3,2] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}\n%q = MatMul(%m, %c) #q\n"
+        "%y = Add(%q, %b) #y\noutput %y\noutput %p",
+        ("c", "c is a vector, so q is a column, and has no bias along its rows"),
+    ),
     "widened": (
         "%y = Add(%p, %b3) #y\noutput %y",
         ("b3", "adding b3 (float32[1,1,3]) makes float32[1,n,3] of the product's float32[n,3]"),

@@ -48,7 +48,7 @@ def test_ini_form_of_the_article(tmp_path):
         "[flash_attention_fusion]\nhead_num=32,64\nscale=0.125\n",
     )
     assert found.switches == {"matmul_bias": True, "conv_batchnorm": False, "flash_attention": True}
-    assert found.limits["flash_attention"] == {"head_num": (32.0, 64.0), "scale": (0.125,)}
+    assert found.limits["flash_attention"] == {"heads": (32.0, 64.0), "scale": (0.125,)}
     assert found.limits["matmul_bias"] == {"eps": (1e-5,)}
 
 
@@ -96,3 +96,39 @@ def test_any_text_is_read_or_refused(tmp_path_factory, text):
     path.write_bytes(text.encode(errors="surrogatepass"))
     with suppress(OptionError):  # anything else fails the test
         read_switch_file(path, KNOWN)
+
+
+INI = "[flash_attention_fusion]\nenable=1\nhead_num={heads}\n"
+
+
+@pytest.mark.parametrize(("heads", "fused"), [("4,8", 2), ("2", 0)])
+def test_what_the_ini_form_limits_is_not_matched_and_says_so(tmp_path, heads, fused):
+    import gexplorer as gx
+
+    path = tmp_path / "switch.ini"
+    path.write_text(INI.format(heads=heads))
+    file = read_switch_file(path, KNOWN)
+    step = gx.compile("llama2-7b:small=true", fusion=file.switches, allowed=file.limits).steps["flash_attention"]
+    assert len(step.rewrites) == fused
+    limited = [r for r in step.rejects if r.code == "not_allowed"]
+    assert len(limited) == 2 - fused
+    for reject in limited:
+        assert step.reason(reject) == "its heads would be 4, and the switch file allows 2"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "ini"])
+def test_what_the_command_writes_it_reads(tmp_path, form, monkeypatch):
+    from click.testing import CliRunner
+
+    from gexplorer.cli import cli
+
+    monkeypatch.chdir(tmp_path)
+    flags = ["--preset", "tensorrt-like", "--on", "rms_norm", "--off", "conv_bias"]
+    assert CliRunner().invoke(cli, ["rules", *flags, "--write", "s.cfg", "--form", form]).exit_code == 0
+
+    def running(*arguments):
+        result = CliRunner().invoke(cli, ["compile", "mlp:small=true", *arguments, "--json", "-"])
+        return {rule["name"] for rule in json.loads(result.stdout)["rules"] if rule["enabled"]}
+
+    assert running("--switch", "s.cfg") == running(*flags)
+    assert running("--switch", "s.cfg", "--off", "rms_norm") == running(*flags) - {"rms_norm"}

@@ -1,0 +1,77 @@
+"""Recompiling with other options gives what compiling afresh gives, and does again only what the change touches."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gexplorer as gx
+from gexplorer.ir.text import to_text
+from gexplorer.passes.manager import all_passes
+
+MODEL = "llama2-7b:small=true"
+NAMES = [p.name for p in all_passes()]
+
+
+@cache
+def base():
+    return gx.compile(MODEL)
+
+
+@cache
+def matches() -> list[str]:
+    return [f"{step.name}:{rewrite.node}" for step in base().steps if step.is_fusion for rewrite in step.rewrites]
+
+
+SWITCHES = st.dictionaries(st.sampled_from(NAMES), st.booleans(), max_size=3)
+CHANGES = st.fixed_dictionaries(
+    {"fusion": st.one_of(SWITCHES, st.sampled_from(matches()).map(lambda match: {match: False}))},
+    optional={
+        "preset": st.sampled_from(["ge", "unconfigured", "tensorrt-like"]),
+        "fusion_mode": st.sampled_from(["full", "fast"]),
+        "fold_growth_bytes": st.sampled_from([0, 1 << 20]),
+        "allowed": st.just({"flash_attention": {"head_dim": (3.0,)}}),
+        "priorities": st.just({"elementwise_chain": 1}),
+    },
+)
+
+
+@settings(max_examples=25)
+@given(CHANGES, CHANGES)
+def test_recompiling_is_compiling_afresh(first, second):
+    changed = base().replace(**first).replace(**second)
+    afresh = compile_source_again(changed.options)
+    assert [step.name for step in changed.steps] == [step.name for step in afresh.steps]
+    assert [step.index for step in changed.steps] == list(range(len(changed.steps)))
+    for ours, theirs in zip(changed.steps, afresh.steps, strict=True):
+        assert to_text(ours.after) == to_text(theirs.after), ours.name
+        assert [ours.reason(r) for r in ours.rewrites] == [theirs.reason(r) for r in theirs.rewrites]
+        assert [ours.reason(r) for r in ours.rejects] == [theirs.reason(r) for r in theirs.rejects]
+
+
+def compile_source_again(options):
+    from gexplorer.compiler import compile_source
+
+    return compile_source(base().source, options)
+
+
+def test_only_what_a_change_touches_is_done_again():
+    changed = base().replace(fusion={"swiglu": False})
+    number = next(i for i, step in enumerate(base().steps) if step.name == "swiglu")
+    shared = [a is b for a, b in zip(base().steps, changed.steps, strict=False)]
+    assert all(shared[:number])
+    assert not any(shared[number:])
+    assert base().replace(soc="Ascend910B1").steps[-1] is base().steps[-1]
+    assert base().replace(fusion={}) is base()
+
+
+def test_a_single_match_goes_off_and_the_others_stay():
+    match = next(m for m in matches() if m.startswith("rms_norm:"))
+    node = match.partition(":")[2]
+    before, after = base().steps["rms_norm"], base().replace(fusion={match: False}).steps["rms_norm"]
+    assert {r.node for r in before.rewrites} - {r.node for r in after.rewrites} == {node}
+    (reject,) = [r for r in after.rejects if r.code == "match_off"]
+    assert after.reason(reject) == "this match is switched off"
+    assert after.hint(reject) == f"switch it on: --on rms_norm:{node}"
