@@ -98,6 +98,15 @@ class Draft:
         found = self._values.get(value)
         return self._nodes[found.producer] if found is not None and found.producer else None
 
+    def producer_around(self, value: str) -> Node | None:
+        """The node that makes a value in one of the graphs around this one; None for values of this graph."""
+        draft = self.parent if value not in self._values else None
+        while draft is not None:
+            if value in draft._values:
+                return draft.producer(value)
+            draft = draft.parent
+        return None
+
     def users(self, value: str) -> tuple[Node, ...]:
         """The nodes of this graph that use a value, by position."""
         found = [self._nodes[name] for name in self._users.get(value)]

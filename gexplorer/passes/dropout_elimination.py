@@ -1,9 +1,10 @@
-"""Dropout does nothing at inference."""
+"""Dropout does nothing at inference, nor where its ratio is 0."""
 
 from __future__ import annotations
 
 from immutables import Map
 
+from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Node
 from gexplorer.passes.base import Context, Log, Pass
@@ -11,7 +12,7 @@ from gexplorer.trace.records import Message
 
 
 class DropoutElimination(Pass):
-    """Removes Dropout where it is certain to be in inference mode and its mask is not used.
+    """Removes Dropout where it is certain to drop nothing and its mask is not used.
 
     before:  y = Dropout(x, ratio); z = Relu(y)
     after:   z = Relu(x)
@@ -22,6 +23,7 @@ class DropoutElimination(Pass):
     order = 200
     messages = Map(
         inference=Message("{node} is in inference mode, where Dropout gives its input"),
+        ratio=Message("{node} drops nothing: its ratio is 0"),
         mask_used=Message("the mask of {node} is used by {blocker}", "remove the use of the mask"),
         training=Message("{node} may run in training mode", "export the model in inference mode"),
     )
@@ -37,12 +39,14 @@ class DropoutElimination(Pass):
             if mask and draft.use_count(mask):
                 users = draft.users(mask)
                 log.reject(node, "mask_used", blocker=users[0].name if users else mask)
-            elif not _is_inference(node, draft):
+                continue
+            code = "inference" if _is_inference(node, draft) else "ratio" if _has_no_ratio(node, draft) else ""
+            if not code:
                 log.reject(node, "training")
-            else:
-                with log.rewrite(node, "inference"):
-                    draft.replace_uses(result, node.inputs[0])
-                    draft.remove(node)
+                continue
+            with log.rewrite(node, code):
+                draft.replace_uses(result, node.inputs[0])
+                draft.remove(node)
 
 
 def _is_inference(node: Node, draft: Draft) -> bool:
@@ -51,5 +55,13 @@ def _is_inference(node: Node, draft: Draft) -> bool:
         return bool(node.attribute("is_test", 0))
     if version < 12 or len(node.inputs) < 3 or not node.inputs[2]:
         return True
-    mode = draft.constant_of(node.inputs[2])
-    return mode is not None and mode.is_small and mode.elements == 1 and not bool(mode.array().reshape(-1)[0])
+    return _is_zero(draft.constant_of(node.inputs[2]))
+
+
+def _has_no_ratio(node: Node, draft: Draft) -> bool:
+    """From version 12 on an input says it, and before that only the mode matters."""
+    return draft.opsets.get("", 0) >= 12 and bool(node.inputs[1]) and _is_zero(draft.constant_of(node.inputs[1]))
+
+
+def _is_zero(data: Constant | None) -> bool:
+    return data is not None and data.is_small and data.elements == 1 and not bool(data.array().reshape(-1)[0])

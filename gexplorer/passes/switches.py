@@ -120,5 +120,6 @@ def _single(known: tuple[type[Pass], ...], name: str) -> None:
 
 
 def _suggestion(name: str, names: list[str]) -> str:
-    near = get_close_matches(name, names, n=3, cutoff=0.7)
+    longer = [known for known in names if len(name) > 3 and name.lower() in known.lower()]
+    near = list(dict.fromkeys((*longer, *get_close_matches(name, names, n=3, cutoff=0.7))))[:3]
     return f"; did you mean {' or '.join(near)}?" if near else "; gexplorer rules lists them"

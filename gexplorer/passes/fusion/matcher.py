@@ -175,9 +175,12 @@ class _Search:
         if producer is not None:
             self._other_operator(ops, producer, user, state)
             return
-        around = bool(name) and self._draft.own_value(name) is None
-        code = "boundary" if around else "no_operator"
-        self._fail(state, code, name or user.name, wanted="|".join(ops), user=user.name)
+        outer = self._draft.producer_around(name)
+        if outer is not None and is_one_of(outer, ops):  # it would fit but for the branch or loop
+            parameters = {"wanted": "|".join(ops), "user": user.name, "value": name}
+            self.note(Failure(len(state.nodes) + 1, "boundary", name, parameters, state.nodes))
+        else:
+            self._fail(state, "no_operator", name or user.name, wanted="|".join(ops), user=user.name)
 
     def _through(self, wanted: Through, most: int, name: str, user: Node, state: _State) -> Iterator[_State]:
         yield from self.value(wanted.inner, name, user, state)

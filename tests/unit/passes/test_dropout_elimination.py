@@ -15,6 +15,10 @@ REWRITES = {
         X + "constant %t = bool[] {false}\n%y = Dropout(%x, %r, %t) #y\noutput %y",
         "constant %r = float32[] {0.5}\nconstant %t = bool[] {false}\noutput %x as y",
     ),
+    "ratio of a training graph": (
+        X + "constant %t = bool[] {true}\nconstant %n = float32[] {0.0}\n%y, %m = Dropout(%x, %n, %t) #y\noutput %y",
+        "constant %n = float32[] {0.0}\nconstant %r = float32[] {0.5}\nconstant %t = bool[] {true}\noutput %x as y",
+    ),
     "inference by a constant around the branch": (
         """
         input %x : float32[2]
@@ -54,6 +58,10 @@ REJECTS = {
         X + "constant %t = bool[] {true}\n%y = Dropout(%x, %r, %t) #y\noutput %y",
         ("y", None, "y may run in training mode"),
     ),
+    "training without a ratio": (
+        X + "constant %t = bool[] {true}\n%y = Dropout(%x, _, %t) #y\noutput %y",
+        ("y", None, "y may run in training mode"),
+    ),
     "training perhaps": (
         X + "input %t : bool[]\n%y = Dropout(%x, %r, %t) #y\noutput %y",
         ("y", None, "y may run in training mode"),
@@ -71,7 +79,7 @@ def test_every_code_has_an_example():
 
 @pytest.mark.parametrize("name", REWRITES)
 def test_rewrites(name):
-    check_rewrite(DropoutElimination, "inference", *REWRITES[name])
+    check_rewrite(DropoutElimination, name.split()[0], *REWRITES[name])
 
 
 @pytest.mark.parametrize("name", REJECTS)

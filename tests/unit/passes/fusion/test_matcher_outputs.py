@@ -73,7 +73,7 @@ def test_only_places_near_a_telling_operator_are_looked_at():
     class Spy(Chain):
         name = "spy"
 
-        def _try(self, patterns, node, draft, log, *, off):
+        def _try(self, patterns, node, draft, log, **settings):
             tried.append(node.name)
 
     far = "".join(f"%d{i + 1} = Neg(%d{i}) #d{i + 1}\n" for i in range(5))
