@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,13 +71,14 @@ class WeightFolder:
             inside = path.resolve().is_relative_to(self._folder.resolve())
             if not inside:
                 raise ModelError(f"constant {tensor!r}: external data {location!r} is a link out of the model's folder")
-            if not path.exists():
-                return None
-            if not path.is_file():
-                raise ModelError(f"constant {tensor!r}: external data {location!r} is not a regular file")
-            return path.stat().st_size
+            status = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
         except (OSError, RuntimeError) as error:
             raise ModelError(f"constant {tensor!r}: external data {location!r}: {error}") from None
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelError(f"constant {tensor!r}: external data {location!r} is not a regular file")
+        return status.st_size
 
 
 def _count(shape: tuple[int, ...]) -> int:

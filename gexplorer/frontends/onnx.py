@@ -125,7 +125,7 @@ def _convert(proto: onnx.ModelProto, name: str, sha256: str, folder: Path | None
         opsets = _opsets(proto, name)
     reader = GraphReader(opsets, WeightFolder(folder), proto.ir_version)
     graph = reader.read_graph(proto.graph, {}, root=True)
-    _require_opsets(graph, opsets, name)
+    _require_opsets(graph, graph.opsets, name)
     check_signatures(graph)
     return SourceModel(
         name, sha256, graph, len(proto.graph.node), reader.weight_bytes, reader.folder.missing, perf_counter() - start

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     import onnx
 
 
+# onnxruntime's operators: it takes models that use them without importing their opset, and writes such models.
+ASSUMED_DOMAIN = "com.microsoft"
+
+
 class GraphReader:
     """Converts the messages of one model; holds what must be unique in all its graphs."""
 
@@ -189,6 +193,8 @@ class GraphReader:
             names = tuple([scope[i] if i else "" for i in inputs])
         except KeyError as error:
             raise ModelError(f"node {name} ({message.op_type}): its input {error.args[0]} is not defined") from None
+        if message.domain == ASSUMED_DOMAIN and ASSUMED_DOMAIN not in self.opsets:
+            self.opsets = self.opsets.set(ASSUMED_DOMAIN, 1)
         return Node(
             name=name,
             op=message.op_type,
