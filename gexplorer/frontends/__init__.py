@@ -1,1 +1,1 @@
-"""."""
+"""Where models come from: one file a source, each gives a graph."""
