@@ -60,6 +60,7 @@ class Draft:
         self._results = frozenset(graph.outputs)
         self._serial = graph.serial
         self._inserted: dict[str, int] = {}
+        self.tried = 0  # candidates handed out, those of nested graphs included once their drafts are finished
 
     # -- reading ----------------------------------------------------------------------------------------------
 
@@ -121,9 +122,11 @@ class Draft:
         return value in self._results
 
     def candidates(self, *ops: str) -> list[Node]:
-        """The nodes of these operators (of any domain), by position: the roots that a rule looks at."""
+        """The nodes of these operators (of any domain), by position: roots that a rule looks at; they are counted."""
         names = (name for op in ops for name in self._by_op.get(op))
-        return sorted((self._nodes[name] for name in names), key=program_key)
+        found = sorted((self._nodes[name] for name in names), key=program_key)
+        self.tried += len(found)
+        return found
 
     def ops(self) -> tuple[str, ...]:
         """The operators that occur."""

@@ -78,7 +78,7 @@ def run_passes(
         tell(Progress(pass_class.name, number, len(passes)))
         start = perf_counter()
         try:
-            after, rewrites, rejects = _run_one(pass_class(), graph, context)
+            after, rewrites, rejects, tried = _run_one(pass_class(), graph, context)
         except Exception as error:
             names = tuple(step.name for step in (*earlier, *steps))
             why = str(error) if isinstance(error, GexplorerError) else f"{type(error).__name__}: {error}"
@@ -96,19 +96,20 @@ def run_passes(
             messages=pass_class.messages,
             summary=pass_class.summary(),
             is_fusion=is_rule(pass_class),
+            tried=tried,
         )
         steps.append(step)
         graph = after
     return steps
 
 
-def _run_one(work: Pass, graph: Graph, context: Context) -> tuple[Graph, list[Rewrite], list[Reject]]:
+def _run_one(work: Pass, graph: Graph, context: Context) -> tuple[Graph, list[Rewrite], list[Reject], int]:
     draft = Draft(graph)
     rewrites, rejects = _run_on(work, draft, context, ())
     after = draft.finish()
     if after is not graph:
         verify_changes(after, draft.changes)
-    return after, rewrites, rejects
+    return after, rewrites, rejects, draft.tried
 
 
 def _run_on(work: Pass, draft: Draft, context: Context, path: tuple[Place, ...]) -> tuple[list[Rewrite], list[Reject]]:
@@ -141,6 +142,7 @@ def _run_within(
                 rewrites += more[0]
                 rejects += more[1]
                 edited.append(inner.finish())
+                draft.tried += inner.tried
             if any(new is not old for new, old in zip(edited, graphs, strict=True)):
                 attributes = attributes.set(key, Graphs(edited) if isinstance(held, Graphs) else edited[0])
         if attributes is not node.attributes:

@@ -91,7 +91,9 @@ def print_step(step: Step) -> None:
     out.print(f"[bold]{step.index} {step.name}[/bold] ({step.stage}){ge_name}")
     if step.summary:
         out.print(escape(step.summary))
-    out.print(f"{count_text(step.nodes_before)} -> {count_text(step.nodes_after)} nodes in {time_text(step.seconds)}\n")
+    tried = f", {count_text(step.tried)} places tried" if step.tried else ""
+    nodes = f"{count_text(step.nodes_before)} -> {count_text(step.nodes_after)} nodes"
+    out.print(f"{nodes} in {time_text(step.seconds)}{tried}\n")
     if step.rewrites:
         out.print(f"[bold]{count_text(len(step.rewrites))} rewrites[/bold]")
         _print_grouped(out, step, step.rewrites)

@@ -105,6 +105,7 @@ class Step:
         messages: sentences for the codes of rewrites and rejects.
         summary: what it does, as a sentence.
         is_fusion: whether the step is a fusion rule, not a general pass.
+        tried: places that it looked at; 0 for passes that sweep the whole graph.
         nodes_before: nodes before, nested graphs included.
     """
 
@@ -120,6 +121,7 @@ class Step:
     messages: Mapping[str, Message] = field(default_factory=dict)
     summary: str = ""
     is_fusion: bool = False
+    tried: int = 0
 
     @cached_property
     def nodes_before(self) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Greatest error that is taken for rounding, relative to the largest magnitude of the output.
 # A few units in the last place of each type: reordered sums of a whole network stay below these.
-RELATIVE_TOLERANCE = {"float64": 1e-10, "float32": 2e-5, "float16": 1e-2, "bfloat16": 5e-2}
+RELATIVE_TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 2e-3, "bfloat16": 5e-2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def difference(expected: object, actual: object) -> tuple[float, float, str]:
     error = float(np.abs(a[finite] - b[finite]).max())
     scale = float(np.abs(a[finite]).max())
     relative = error / scale if scale else (0.0 if error == 0 else float("inf"))
-    limit = tolerance if tolerance is not None else 2e-5
+    limit = tolerance if tolerance is not None else 1e-5
     return (
         error,
         relative,

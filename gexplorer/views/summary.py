@@ -74,7 +74,7 @@ def step_row(step: Step) -> dict[str, object]:
 
 
 def rule_rows(steps: Steps, options: Options) -> list[dict[str, object]]:
-    """One row per pass: how often its pattern was found, how often it acted, and every near miss."""
+    """One row per pass: places tried, matched and acted on, the time it took, and every near miss."""
     enabled = {p.name for p in chosen_passes(options.fusion, options.preset)}
     ran = {step.name: step for step in steps if step.stage == "passes"}
     rows: list[dict[str, object]] = []
@@ -87,6 +87,8 @@ def rule_rows(steps: Steps, options: Options) -> list[dict[str, object]]:
                 "name": pass_class.name,
                 "ge_name": pass_class.ge_name,
                 "enabled": pass_class.name in enabled,
+                "tried": step.tried if step else 0,
+                "seconds": step.seconds if step else 0.0,
                 "matched": rewrites + len(rejects),
                 "effective": rewrites,
                 "rejects": rejects,

@@ -56,6 +56,11 @@ def test_near_misses_of_one_rule_or_node():
     assert near_misses(steps(), rule="another") == []
 
 
+def test_a_step_counts_the_places_it_tried_in_nested_graphs_too():
+    (step,) = steps()
+    assert (step.tried, len(step.rewrites), len(step.rejects)) == (3, 1, 2)
+
+
 def test_only_blockers_with_a_cure_are_ranked():
     (blocker,) = ranked_blockers(steps())
     assert (blocker.name, blocker.op, blocker.places, blocker.freed_bytes) == ("turn", "Transpose", 1, 2 * 4 * 16 * 4)
