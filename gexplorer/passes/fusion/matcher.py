@@ -109,7 +109,7 @@ class _Search:
                 self._fail(state, "attribute", node.name, op=node.op, attribute=name, value=actual)
                 return
         if wanted.exact and len(node.inputs) != len(wanted.inputs):
-            self._fail(state, "attribute", node.name, op=node.op, attribute="inputs", value=len(node.inputs))
+            self._fail(state, "inputs", node.name, op=node.op, count=len(node.inputs))
             return
         if wanted.shared:
             state = replace(state, shared=state.shared | {node.name})
@@ -130,7 +130,7 @@ class _Search:
             yield state
             return
         if not inputs:
-            self._fail(state, "attribute", node.name, op=node.op, attribute="inputs", value=len(node.inputs))
+            self._fail(state, "inputs", node.name, op=node.op, count=len(node.inputs))
             return
         for following in self.value(patterns[0], inputs[0], node, state):
             yield from self._inputs(patterns[1:], inputs[1:], node, following)

@@ -39,6 +39,7 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
     ),
     constant_value=Message("the constant {blocker} that {node} ({op}) reads is not {wanted}"),
     attribute=Message("{blocker} ({op}) has {attribute} = {value}"),
+    inputs=Message("{blocker} ({op}) has {count} inputs, for which the kernel has no room"),
     different_values=Message("{first} and {second} would have to be the same value ({name})"),
     other_user=Message(
         "{value}, which {inner} makes, is also used by {blocker} ({op})",
