@@ -49,7 +49,7 @@ FAMILIES: Mapping[str, frozenset[str]] = {
     "quantised_add": frozenset(),
 }
 # Of what onnxruntime has no counterpart, or only in its transformer optimiser; they may fire anywhere.
-OURS = frozenset(("elementwise_chain", "qkv", "gate_up", "norm_matmul", "norm_qkv"))
+OURS = frozenset(("attention_operator", "elementwise_chain", "qkv", "gate_up", "norm_matmul", "norm_qkv"))
 
 # Operators that onnxruntime leaves in a graph, and the family that made them.
 _GAINED = {
