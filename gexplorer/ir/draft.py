@@ -15,7 +15,7 @@ from gexplorer.ir.nameset import NameIndex, name_set
 if TYPE_CHECKING:
     import numpy as np
 
-    from gexplorer.ir.types import Type
+    from gexplorer.ir.types import TensorType, Type
 
 # Distance of neighbours in program order after parsing; leaves room for nodes inserted between them.
 POSITION_STEP = 1 << 20
@@ -84,6 +84,11 @@ class Draft:
         if found is None and self.parent is not None:
             return self.parent.value(name)
         return found
+
+    def tensor(self, name: str) -> TensorType | None:
+        """The tensor type of a value here or in a graph around, None where it is unknown or no tensor."""
+        found = self.value(name)
+        return found.tensor if found is not None else None
 
     def own_value(self, name: str) -> Value | None:
         """The value of that name, only if it belongs to this graph."""

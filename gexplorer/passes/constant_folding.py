@@ -10,7 +10,6 @@ from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Node, operation_key
-from gexplorer.ir.types import TensorType
 from gexplorer.ops.evaluate import EvaluationError, evaluate
 from gexplorer.passes.base import Context, Limits, Log, Pass
 from gexplorer.trace.records import Message
@@ -95,7 +94,7 @@ class ConstantFolding(Pass):
             return False
         new_bytes = 0
         for output in node.outputs:
-            type_ = _tensor(draft, output) if output else None
+            type_ = draft.tensor(output) if output else None
             if output and (type_ is None or type_.nbytes is None):
                 log.reject(node, "unknown_size", op=node.op)
                 return False
@@ -127,7 +126,7 @@ class ConstantFolding(Pass):
             return
         outputs = [output for output in node.outputs if output]
         for output, result in zip(outputs, results, strict=True):
-            type_ = _tensor(draft, output)
+            type_ = draft.tensor(output)
             if type_ is None or type_.dtype == DType.STRING or type_.shape != result.shape:
                 log.reject(node, "not_evaluated", op=node.op, why="the result has another shape than inferred")
                 return
@@ -151,8 +150,3 @@ def _int8_kernel(node: Node, draft: Draft) -> Node | None:
         if data is not None and data.op == "DequantizeLinear" and node.outputs[0] in user.inputs[1:]:
             return user
     return None
-
-
-def _tensor(draft: Draft, name: str) -> TensorType | None:
-    value = draft.value(name)
-    return value.tensor if value is not None else None

@@ -34,7 +34,7 @@ class FormatAssignment(Pass):
     """
 
     name = "format_assignment"
-    ge_name = "TransNodeInsertion"
+    ge_name = "RefineRunningFormat"
     order = 800
     default = False
     messages = Map(
@@ -64,8 +64,8 @@ class FormatAssignment(Pass):
         self._cancel(draft, log)
 
     def _assign(self, node: Node, formats: tuple[str, ...], draft: Draft, log: Log) -> None:
-        types = [_tensor(draft, name) for name in node.inputs]
-        output = _tensor(draft, node.outputs[0])
+        types = [draft.tensor(name) for name in node.inputs]
+        output = draft.tensor(node.outputs[0])
         group = node.integer("group", 1)
         if group != 1:
             log.reject(node, "grouped", group=group)
@@ -94,24 +94,24 @@ class FormatAssignment(Pass):
             _unpack_output(draft, kernel, output, wanted[-1])
 
     def _follow(self, node: Node, draft: Draft, log: Log) -> None:
-        output = _tensor(draft, node.outputs[0])
+        output = draft.tensor(node.outputs[0])
         if output is None or len(node.outputs) != 1 or not node.inputs:
             return
         sources: list[str] = []
         format_ = ""
         for name in node.inputs:
             producer = draft.producer(name) if name else None
-            type_ = _tensor(draft, name) if name else None
+            type_ = draft.tensor(name) if name else None
             if producer is None or producer.op != "TransData" or producer.attribute("dst_format") != "ND":
                 return
             if type_ is None or type_.shape != output.shape or type_.dtype not in _TYPES:
                 return
             sources.append(producer.inputs[0])
             format_ = str(producer.attribute("src_format"))
-        stored = {str(_tensor(draft, source)) for source in sources}
+        stored = {str(draft.tensor(source)) for source in sources}
         if len(stored) != 1 or output.dtype not in _TYPES or layout_of(output, format_) is None:
             return
-        if str(replace_dtype(_tensor(draft, sources[0]), output.dtype)) != str(stored_type(output, format_)):
+        if str(replace_dtype(draft.tensor(sources[0]), output.dtype)) != str(stored_type(output, format_)):
             return
         with log.rewrite(node, "follows", op=node.op, format=format_):
             _unpack_output(draft, replace(node, inputs=tuple(sources)), output, format_)
@@ -126,7 +126,7 @@ class FormatAssignment(Pass):
             if (
                 inner is not None
                 and inner.op == "TransData"
-                and _tensor(draft, inner.inputs[0]) == _tensor(draft, node.outputs[0])
+                and draft.tensor(inner.inputs[0]) == draft.tensor(node.outputs[0])
             ):
                 with log.rewrite(node, "cancelled", inner=inner.name):
                     draft.replace_uses(node.outputs[0], inner.inputs[0])
@@ -177,8 +177,3 @@ def _unpack_output(draft: Draft, kernel: Node, output: TensorType, format_: str)
     assert value is not None
     draft.put_value(replace(value, producer=unpack.name))
     draft.put_node(unpack)
-
-
-def _tensor(draft: Draft, name: str) -> TensorType | None:
-    value = draft.value(name)
-    return value.tensor if value is not None else None

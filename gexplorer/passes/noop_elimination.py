@@ -10,7 +10,6 @@ from gexplorer.ir.constant import Constant
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Node
-from gexplorer.ir.types import TensorType
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.trace.records import Message
 
@@ -58,19 +57,14 @@ def _same_type(node: Node, source: str, draft: Draft) -> bool:
     """True when output and source are tensors of one known type, and no other output is used."""
     if any(draft.use_count(output) for output in node.outputs[1:] if output):
         return False
-    before, after = _tensor(draft, source), _tensor(draft, node.outputs[0])
+    before, after = draft.tensor(source), draft.tensor(node.outputs[0])
     if before is None or after is None or before.shape is None or before != after:
         return False
     return all(dim is not None for dim in before.shape)
 
 
-def _tensor(draft: Draft, name: str) -> TensorType | None:
-    value = draft.value(name)
-    return value.tensor if value is not None else None
-
-
 def _same_shape(node: Node, draft: Draft) -> Found:
-    return node.inputs[0], "same_shape", {"type": str(_tensor(draft, node.outputs[0]))}
+    return node.inputs[0], "same_shape", {"type": str(draft.tensor(node.outputs[0]))}
 
 
 def _single_operand(node: Node, draft: Draft) -> Found:
@@ -102,7 +96,7 @@ def _no_padding(node: Node, draft: Draft) -> Found:
 def _identity_permutation(node: Node, draft: Draft) -> Found:
     """The permutation that moves nothing; left out, it is the reverse, which moves something from rank 2 on."""
     perm = node.integers("perm")
-    type_ = _tensor(draft, node.inputs[0])
+    type_ = draft.tensor(node.inputs[0])
     rank = type_.rank if type_ is not None else None
     still = rank is not None and rank < 2 if perm is None else list(perm) == sorted(perm)
     return _same_shape(node, draft) if still else None

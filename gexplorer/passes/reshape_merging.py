@@ -46,8 +46,8 @@ class ReshapeMerging(Pass):
             inner = draft.producer(current.inputs[0]) if current is not None else None
             if current is None or node.domain or inner is None or inner.op not in VIEWS or inner.domain:
                 continue
-            source = _tensor(draft, inner.inputs[0])
-            result = _tensor(draft, current.outputs[0])
+            source = draft.tensor(inner.inputs[0])
+            result = draft.tensor(current.outputs[0])
             if source is None or result is None or result.shape is None:
                 continue
             if source == result and all(dim is not None for dim in source.shape or ()):
@@ -87,11 +87,6 @@ class ReshapeMerging(Pass):
             )
             draft.put_node(merged)
             draft.remove(draft.node(inner.name))
-
-
-def _tensor(draft: Draft, name: str) -> TensorType | None:
-    value = draft.value(name)
-    return value.tensor if value is not None else None
 
 
 def _remove_if_unused(draft: Draft, node: Node) -> None:

@@ -244,8 +244,7 @@ def is_number(constant: Constant, number: float) -> bool:
 
 def tensor_of(draft: Draft, name: str) -> TensorType | None:
     """The tensor type of a value, None where it is unknown or no tensor."""
-    value = draft.value(name)
-    return value.tensor if value is not None else None
+    return draft.tensor(name)
 
 
 def is_one_of(node: Node, ops: tuple[str, ...]) -> bool:
