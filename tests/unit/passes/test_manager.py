@@ -100,7 +100,7 @@ def test_a_registered_pass_is_in_a_compilation_and_its_summary(registered):
     assert "marking" in str(rule_list())
 
 
-@pytest.mark.parametrize("name", ["format_assignment", "TransNodeInsertion"])
+@pytest.mark.parametrize("name", ["format_assignment", "RefineRunningFormat"])
 def test_switched_on_by_our_name_and_by_ge_s(name):
     assert "format_assignment" not in [p.name for p in chosen_passes({})]
     assert "format_assignment" in [p.name for p in chosen_passes({name: True})]
