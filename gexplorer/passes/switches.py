@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from gexplorer.errors import OptionError
 from gexplorer.passes.base import Pass
+from gexplorer.passes.forbidden_close import FORBIDDEN_CLOSE
 
 PRESETS: Mapping[str, str] = {
     "ge": "every rule as it is by default, like the real GE",
@@ -24,10 +25,6 @@ _SIMPLE = frozenset(
 
 # Where rules with a priority of their own run: before the first rule without one.
 FIRST_RULE = 600
-
-# Passes of the real GE that "ALL":"off" leaves on, of those that rules of ours stand for (facts: FORBIDDEN_CLOSE in
-# fusion_pass_util.h).
-STAYS_ON = frozenset(("AABiasaddConvFusion", "BatchNormBnInferFusionPass", "DepthwiseFusionPass", "EinsumPass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ def make_plan(
         on |= {p.name: False for p in known if getattr(p, "costly", False)}
     if "ALL" in switches:
         every = switches["ALL"]
-        on |= {p.name: every for p in known if is_rule(p) and (every or p.ge_name not in STAYS_ON)}
+        on |= {p.name: every for p in known if is_rule(p) and (every or p.ge_name not in FORBIDDEN_CLOSE)}
     matches: dict[str, set[str]] = {}
     for name, wanted in switches.items():
         if name == "ALL":

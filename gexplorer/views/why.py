@@ -1,16 +1,26 @@
-"""Why not: every near miss of every rule, and which blockers cost most, as plain data."""
+"""Why not: what kept every rule from fusing at every place, and which blockers cost most, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from gexplorer.ir.graph import Graph
+from gexplorer.passes.base import Context
+from gexplorer.passes.fusion.account import tell_every
+from gexplorer.passes.fusion.matcher import is_one_of
+from gexplorer.passes.fusion.rule import Rule
+from gexplorer.passes.switches import Plan
 from gexplorer.trace.records import Reject, Step
+from gexplorer.views.lookup import find_node
+
+# Code of places that are part of a match of the same rule.
+INSIDE = "swallowed"
 
 
 @dataclass(frozen=True, slots=True)
-class NearMiss:
+class Miss:
     """A place that a rule looked at and left alone.
 
     Attributes:
@@ -21,8 +31,11 @@ class NearMiss:
         blocker: the node or value in the way, None where there is no single one.
         hint: the edit that would cure it, None where none is known.
         freed_bytes: what fusing there would keep out of memory at least: one write and one read of the value in
-            between; None where its size is not known or there is no such value.
+            between; None where its size is not known, there is no such value, or the miss is far.
         inside: nodes whose nested graphs hold the place, outermost first.
+        near: whether much of the pattern fitted, so that the compilation tells it unasked.
+        wanted: what the pattern has where it stopped, such as ``MatMul|Gemm``; None where it fitted whole.
+        kind: for a far miss the reason without names, by which they are counted.
     """
 
     rule: str
@@ -33,6 +46,32 @@ class NearMiss:
     hint: str | None
     freed_bytes: int | None
     inside: tuple[str, ...] = ()
+    near: bool = True
+    wanted: str | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What came of the places that a rule tried; ``tried`` is the sum of the next three.
+
+    Attributes:
+        rule: its name.
+        tried: nodes with an operator that its matches end in.
+        fused: matches; a match may take in further places.
+        near: near misses.
+        far: all others.
+        inside: how many of these are part of a match elsewhere; None where nobody asked.
+        kinds: how many of the rest there are of each kind, most first; empty where nobody asked.
+    """
+
+    rule: str
+    tried: int
+    fused: int
+    near: int
+    far: int
+    inside: int | None = None
+    kinds: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +95,7 @@ class Blocker:
 
 def near_misses(
     steps: Iterable[Step], rule: str | None = None, node: str | None = None, *, fusion_only: bool = True
-) -> list[NearMiss]:
+) -> list[Miss]:
     """Every near miss, in the order of the trace.
 
     Args:
@@ -65,14 +104,63 @@ def near_misses(
         node: only those at, or blocked by, this node.
         fusion_only: leave out general passes unless ``rule`` names one.
     """
-    found: list[NearMiss] = []
-    for step in steps:
-        if step.stage != "passes" or (rule is not None and rule not in (step.name, step.ge_name)):
-            continue
-        if rule is None and fusion_only and not step.is_fusion:
-            continue
-        found += [_near_miss(step, r) for r in step.rejects if node is None or node in (r.node, r.blocker)]
+    found: list[Miss] = []
+    for step in _of_passes(steps, rule, fusion_only=fusion_only):
+        found += [_miss(step, r) for r in step.rejects if node is None or node in (r.node, r.blocker)]
     return found
+
+
+def every_miss(
+    steps: Iterable[Step], plan: Plan, context: Context, rule: str | None = None, node: str | None = None
+) -> list[Miss]:
+    """Every place that a rule tried and did not fuse at, near or far; the rules run once more for it.
+
+    Args:
+        steps: of one compilation.
+        plan: its passes.
+        context: what they knew.
+        rule: only those of this pass or rule (by our name or GE's).
+        node: only those at this node, and near misses that it blocks.
+    """
+    classes = {p.name: p for p in plan.passes}
+    found: list[Miss] = []
+    for step in _of_passes(steps, rule):
+        pass_class = classes[step.name]
+        if not issubclass(pass_class, Rule) or not _may_tell(pass_class, step, node):
+            found += near_misses([step], step.name, node)
+            continue
+        near = {(reject.path, reject.node) for reject in step.rejects}
+        for reject in tell_every(step, pass_class, context).rejects:
+            is_near = (reject.path, reject.node) in near
+            if node is None or node == reject.node or (is_near and node == reject.blocker):
+                found.append(_miss(step, reject, None if is_near else pass_class))
+    return found
+
+
+def tallies(steps: Iterable[Step], misses: Sequence[Miss] = (), rule: str | None = None) -> list[Tally]:
+    """How the places add up of each rule that tried any, and of one that is named, in the order of the trace.
+
+    Args:
+        steps: of one compilation.
+        misses: every miss of rules whose far ones are to be told apart by kind.
+        rule: only this one.
+    """
+    far: dict[str, list[Miss]] = {}
+    for miss in misses:
+        if not miss.near:
+            far.setdefault(miss.rule, []).append(miss)
+    return [
+        _tally(step, far.get(step.name, ()))
+        for step in _of_passes(steps, rule)
+        if step.is_fusion and (step.tried or rule is not None)
+    ]
+
+
+def _tally(step: Step, misses: Sequence[Miss]) -> Tally:
+    kinds = Counter(miss.kind for miss in misses if miss.code != INSIDE)
+    fused, near = len(step.rewrites), len(step.rejects)
+    inside = sum(miss.code == INSIDE for miss in misses) if misses else None
+    return Tally(step.name, step.tried, fused, near, step.tried - fused - near, inside, dict(kinds.most_common()))
 
 
 def ranked_blockers(steps: Iterable[Step]) -> list[Blocker]:
@@ -103,9 +191,32 @@ def ranked_blockers(steps: Iterable[Step]) -> list[Blocker]:
     return sorted(ranked, key=lambda b: (-b.freed_bytes, b.name))
 
 
-def _near_miss(step: Step, reject: Reject) -> NearMiss:
-    size = _size(step.after, _blocked_value(step.after, reject))
-    return NearMiss(
+def _of_passes(steps: Iterable[Step], rule: str | None, *, fusion_only: bool = True) -> list[Step]:
+    """The steps of one pass or rule; of all rules, or all passes, where none is named."""
+    return [
+        step
+        for step in steps
+        if step.stage == "passes"
+        and (step.is_fusion or not fusion_only if rule is None else rule in (step.name, step.ge_name))
+    ]
+
+
+def _may_tell(rule: type[Rule], step: Step, node: str | None) -> bool:
+    """Whether a rule tried a node at all: no need to run it again where its matches end in other operators."""
+    if node is None:
+        return True
+    found = find_node(step.before, node)
+    return found is not None and (not rule.roots() or is_one_of(found, rule.roots()))
+
+
+def _miss(step: Step, reject: Reject, far_from: type[Rule] | None = None) -> Miss:
+    """A near miss, or one that is far from the pattern of a rule: it is told with less detail."""
+    size = _size(step.after, _blocked_value(step.after, reject)) if far_from is None else None
+    wanted = reject.parameters.get("wanted")
+    if far_from is not None and isinstance(wanted, str):
+        shown = _one_of(sorted(wanted.split("|"), key=lambda name: name not in far_from.telling))
+        reject = replace(reject, parameters={**reject.parameters, "wanted": shown})
+    return Miss(
         step.name,
         reject.node,
         reject.code,
@@ -114,7 +225,23 @@ def _near_miss(step: Step, reject: Reject) -> NearMiss:
         step.hint(reject),
         None if size is None else 2 * size,
         tuple(place.node for place in reject.path),
+        far_from is None,
+        wanted if isinstance(wanted, str) else None,
+        "" if far_from is None else _kind(reject, far_from.kinds),
     )
+
+
+def _kind(reject: Reject, kinds: Mapping[str, str]) -> str:
+    """What a reason has in common with others of its code, in words."""
+    try:
+        return kinds[reject.code].format_map(reject.parameters)
+    except KeyError:
+        return reject.code.replace("_", " ")
+
+
+def _one_of(names: Sequence[str]) -> str:
+    """Alternatives as a person says them, long lists cut short."""
+    return " or ".join(sorted(names)) if len(names) <= 2 else f"{names[0]} or {len(names) - 1} others"
 
 
 def _blocked_value(graph: Graph, reject: Reject) -> str | None:

@@ -37,19 +37,21 @@ FAMILIES: Mapping[str, frozenset[str]] = {
         ("conv_batchnorm", "conv_batchnorm_epilogue", "conv_scale", "conv_bias", "conv_bias_epilogue")
     ),
     "pad_conv": frozenset(("pad_conv",)),
-    "pad_pool": frozenset(),
+    "pad_pool": frozenset(("pad_pool",)),
     "matmul_add": frozenset(("matmul_bias", "matmul_residual")),
     "matmul_activation": frozenset(("matmul_activation", "linear_silu")),
     "matmul_transpose": frozenset(("matmul_transpose",)),
-    "matmul_scale": frozenset(),
-    "matmul_batchnorm": frozenset(),
-    "gemm_transpose": frozenset(),
+    "matmul_scale": frozenset(("matmul_scale",)),
+    "matmul_batchnorm": frozenset(("matmul_batchnorm",)),
+    "gemm_transpose": frozenset(("matmul_transpose",)),
     "quantised_matmul": frozenset(("dynamic_quantised_matmul", "quantised_matmul")),
     "quantised_conv": frozenset(("quantised_conv", "requantise")),
-    "quantised_add": frozenset(),
+    "quantised_add": frozenset(("quantised_add",)),
 }
 # Of what onnxruntime has no counterpart, or only in its transformer optimiser; they may fire anywhere.
-OURS = frozenset(("attention_operator", "elementwise_chain", "qkv", "gate_up", "norm_matmul", "norm_qkv"))
+OURS = frozenset(
+    ("attention_operator", "elementwise_chain", "qkv", "gate_up", "matmul_operator", "norm_matmul", "norm_qkv")
+)
 
 # Operators that onnxruntime leaves in a graph, and the family that made them.
 _GAINED = {

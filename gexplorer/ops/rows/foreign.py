@@ -43,6 +43,9 @@ FAMILIES = (
         Row("FusedMatMul", choose=choose.matmul_uncertain),
         Row("FusedGemm", "MatMulV2", certain=False),
         Row("TransposeMatMul", choose=choose.matmul_uncertain),
+        Row("MatMulNBits", "WeightQuantBatchMatmulV2", certain=False),
+        Row("MatMulIntegerToFloat", "QuantBatchMatmulV3", certain=False),
+        Row("DynamicQuantizeMatMul", "QuantBatchMatmulV3", certain=False),  # with a DynamicQuant in front
     ),
     _microsoft("conv", "conv", Unit.CUBE, Row("FusedConv", choose=choose.conv, certain=False)),
     _microsoft(
@@ -64,6 +67,27 @@ FAMILIES = (
         Row("GroupNorm", flops=7, certain=False),
     ),
     _microsoft(
+        "rotary",
+        "input",
+        Unit.VECTOR,
+        Row("RotaryEmbedding", "RotaryPositionEmbedding", flops=3, certain=False),
+    ),
+    _microsoft(
+        "quantization",
+        "output",
+        Unit.VECTOR,
+        Row("QuantizeLinear", "Quantize", flops=5, certain=False),
+        Row("DequantizeLinear", "AscendAntiQuant", flops=2, certain=False),
+    ),
+    Family(
+        "movement",
+        (Row("GatherND", "GatherNd", certain=False), Row("Trilu", choose=choose.trilu, certain=False)),
+        unit=Unit.MTE,
+        work="none",
+        traffic="gathered",
+        domain=MICROSOFT,
+    ),
+    _microsoft(
         "elementwise",
         "output",
         Unit.VECTOR,
@@ -78,14 +102,14 @@ FAMILIES = (
         work="input",
     ),
     _fallback(
-        "BiasAdd BiasGelu BiasSoftmax BiasSplitGelu DequantizeLinear QuantizeLinear"
-        " DynamicQuantizeMatMul DynamicQuantizeLSTM EmbedLayerNormalization GatherBlockQuantized GatherND"
-        " GemmFastGelu Inverse MatMulBnb4 MatMulInteger16 MatMulIntegerToFloat MatMulNBits MoE"
+        "BiasAdd BiasGelu BiasSoftmax BiasSplitGelu"
+        " DynamicQuantizeLSTM EmbedLayerNormalization GatherBlockQuantized"
+        " GemmFastGelu Inverse MatMulBnb4 MatMulInteger16 MoE"
         " NGramRepeatBlock NhwcConv PackedAttention PackedMultiHeadAttention Pad QAttention"
         " QEmbedLayerNormalization QGemm QLinearAdd QLinearAveragePool QLinearConcat QLinearConv"
         " QLinearGlobalAveragePool QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearSoftmax QLinearWhere"
-        " QMoE QOrderedMatMul RelativePositionBias RemovePadding RestorePadding RotaryEmbedding"
-        " SkipGroupNorm SparseAttention Trilu Unique WhisperBeamSearch WordConvEmbedding",
+        " QMoE QOrderedMatMul RelativePositionBias RemovePadding RestorePadding"
+        " SkipGroupNorm SparseAttention Unique WhisperBeamSearch WordConvEmbedding",
         MICROSOFT,
         "foreign",
     ),

@@ -9,7 +9,7 @@ from math import sqrt
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Node
-from gexplorer.ir.symbols import Shape
+from gexplorer.ir.symbols import Dim, Shape, Symbol, at_least, operands, parse_dim
 from gexplorer.passes.fusion.matcher import Match, tensor_of
 from gexplorer.passes.fusion.rule import Reject
 
@@ -76,7 +76,7 @@ def heads_of(draft: Draft, scores: Node, weighted: Node, nodes: Iterable[Node]) 
     found = {
         "heads": [shape[-3] for shape in split],
         "kv_heads": [shape[-4] for shape in repeated if len(shape) == 5] or [shape[-3] for shape in split[-2:]],
-        "head_dim": list(q[-1:]),
+        "head_dim": list(q[-2:-1] if scores.attribute("transpose_a", 0) else q[-1:]),
     }
     known = {key: [dim for dim in dims if isinstance(dim, int)] for key, dims in found.items()}
     return {key: dims[0] for key, dims in known.items() if dims}
@@ -109,9 +109,43 @@ def check_step(node: Node, operand: int, scores: Node, draft: Draft) -> Reject |
         return Reject("retypes", node.name, type=after.dtype.label)
     if before is not None and after is not None and before.shape and after.shape:
         rank = len(before.shape) == len(after.shape) or node.op == "Reshape"
-        if before.shape[-2:] != after.shape[-2:] or not rank:
+        same = before.shape[-2:] == after.shape[-2:] or _never_wider(draft, others, before.shape, after.shape)
+        if not same or not rank:
             return Reject("widens", node.name, op=node.op, type=after, scores=before, node=scores.name)
     return None
+
+
+def _never_wider(draft: Draft, others: Iterable[str], scores: Shape, after: Shape) -> bool:
+    """Where a dimension of the result is not known, that is no wider than the scores since no other operand is."""
+    if len(after) < 2 or len(scores) < 2:
+        return False
+    for place in (-2, -1):
+        whole = scores[place]
+        if after[place] == whole:
+            continue
+        dims = [shape[place] for shape in (_shape(draft, name) for name in others) if len(shape) >= -place]
+        if after[place] is not None or whole is None or not all(_at_most(dim, whole) for dim in dims):
+            return False
+    return True
+
+
+def _at_most(dim: Dim, whole: int | Symbol) -> bool:
+    """True where a dimension is certainly no greater; masks are cut to the queries by Slice: so come min and max."""
+    if dim is None:
+        return False
+    found = operands(dim)
+    if found is not None and found[0] == "max":
+        return all(_at_most(side, whole) for side in found[1:])
+    if at_least(whole, dim):
+        return True
+    if not isinstance(dim, Symbol):
+        return False
+    for atom in sorted(dim.atoms):
+        found = operands(parse_dim(atom))
+        added = all(part == (atom,) and count > 0 for part, count in dim.terms if atom in part)
+        if found is not None and found[0] == "min" and added:  # then each side of it gives an upper bound
+            return any(_at_most(dim.substitute({atom: side}), whole) for side in found[1:])
+    return False
 
 
 def is_causal(draft: Draft, mask: str) -> bool | None:

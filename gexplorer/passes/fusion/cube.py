@@ -10,13 +10,19 @@ from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Strings, program_key
 from gexplorer.passes.fusion.matcher import Match, tensor_of
 from gexplorer.passes.fusion.pattern import Op, op
+from gexplorer.passes.fusion.products import OPERANDS
 from gexplorer.passes.fusion.rule import Rule
 
 # Kernels with two 8-bit operands; whatever rides in their epilogue, they keep these names.
 QUANT_CONV = "QuantConv2D"
 QUANT_MATMUL = "QuantBatchMatmulV3"
-MATMULS = f"MatMul|MatMulBias|Gemm|{QUANT_MATMUL}"
+# Weights of few bits, activations as they are.
+QUANT_WEIGHT_MATMUL = "WeightQuantBatchMatmulV2"
+MATMULS = f"MatMul|MatMulBias|Gemm|{QUANT_MATMUL}|{QUANT_WEIGHT_MATMUL}"
+_QUANTISED = (QUANT_CONV, QUANT_MATMUL, QUANT_WEIGHT_MATMUL)
 CONVS = f"Conv|ConvBias|ConvBatchNorm|ConvTranspose|{QUANT_CONV}"
+# What a kernel says of its operands goes on to the kernel that it becomes part of.
+_KEPT = (*OPERANDS, "bits", "group_size")
 _ACTIVATIONS = (
     "Relu|LeakyRelu|PRelu|Clip|HardSigmoid|HardSwish|Sigmoid|Tanh|Elu|Selu|Softplus|Gelu|FastGelu|Mish|Silu|Swish"
     "|com.microsoft::Gelu|com.microsoft::FastGelu|com.microsoft::QuickGelu"
@@ -54,13 +60,14 @@ class CubeEpilogue(Rule):
     def kernel_of(self, found: Match) -> str:
         """The rule's kernel; a quantised one stays what it is."""
         cube = found.named["cube"].op
-        return cube if cube in (QUANT_CONV, QUANT_MATMUL) else self.kernel
+        return cube if cube in _QUANTISED else self.kernel
 
     def describe(self, found: Match, draft: Draft) -> Map[str, object]:
-        """The operator on the cube unit, and what follows it in the epilogue, in order."""
+        """The operator on the cube unit, how it reads its operands, and what follows it in the epilogue, in order."""
         cube = found.named["cube"]
         before = cube.attribute("epilogue", Strings())
         assert isinstance(before, Strings)
         members = sorted({node.name: node for node in found.nodes if node is not cube}.values(), key=program_key)
+        known = Map({name: value for name, value in cube.attributes.items() if cube.body is not None and name in _KEPT})
         first = cube.attribute("cube", cube.op)
-        return Map(cube=first, epilogue=Strings((*before, *(node.op for node in members))))
+        return known.set("cube", first).set("epilogue", Strings((*before, *(node.op for node in members))))

@@ -1,4 +1,4 @@
-"""Folds a factor and an addend by channel into the weights and the bias of a Conv in front."""
+"""Folds a factor and an addend by channel into the weights and the bias of a Conv or a linear layer in front."""
 
 from __future__ import annotations
 
@@ -31,17 +31,19 @@ _MESSAGES = Map(
 )
 
 
-class ConvFolding(Rule):
-    """What a node behind a Conv does to each channel goes into the Conv's weights and bias.
+class WeightFolding(Rule):
+    """What a node behind a layer does to each channel goes into the layer's weights (input 1) and bias (input 2).
 
-    The pattern calls the Conv ``conv``; all its other nodes go.
+    The pattern gives the layer the name in ``layer``.
 
     Attributes:
+        layer: what the pattern calls the layer.
         scales: whether there is a factor, so that the weights have to be read and written anew.
     """
 
-    kernel = "Conv"
     near = 2
+    settles = True  # of a run of factors and addends, each is next to the layer once
+    layer: ClassVar[str] = "conv"
     scales: ClassVar[bool] = True
     limits = Limits()
 
@@ -53,6 +55,14 @@ class ConvFolding(Rule):
     def constants(self, found: Match) -> tuple[str, ...]:
         """The constants that ``factor_and_addend`` reads."""
 
+    @abstractmethod
+    def scaled(self, layer: Node, weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """The weights of a layer that multiplies each channel by the factor as well, as float64."""
+
+    @abstractmethod
+    def channels(self, layer: Node, draft: Draft) -> int:
+        """How many channels the layer makes."""
+
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Keeps the limits at hand."""
         self.limits = context.limits
@@ -60,28 +70,62 @@ class ConvFolding(Rule):
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
         """All bytes must be there, few enough, and the results must fit the type of the weights."""
-        conv = found.named["conv"]
+        layer = found.named[self.layer]
         read, new = 0, 0
-        for name in self._read(found):
+        for name in self.read(found):
             data = draft.constant_of(name)
             if data is None:
-                reader = conv if name in conv.inputs else found.root
+                reader = layer if name in layer.inputs else found.root
                 return Reject("not_constant", name, wanted="a constant", node=reader.name, op=reader.op)
             if not data.available:
-                return Reject("unavailable", name, conv=conv.name)
+                return Reject("unavailable", name, conv=layer.name)
             read += data.nbytes
-            new += data.nbytes if name in conv.inputs else 0
+            new += data.nbytes if name in layer.inputs else 0
         for size, limit in ((read, self.limits.fold_read_bytes), (new, self.limits.fold_growth_bytes)):
             if size > limit:
-                return Reject("too_large", conv.name, conv=conv.name, bytes=size, limit=limit)
-        if not all(_is_finite(array) for array in self._folded(found, draft) if array is not None):
-            return Reject("overflow", conv.name, dtype=_weights(conv, draft).dtype.label)
+                return Reject("too_large", layer.name, conv=layer.name, bytes=size, limit=limit)
+        if not all(_is_finite(array) for array in self.folded(found, draft) if array is not None):
+            return Reject("overflow", layer.name, dtype=_weights(layer, draft).dtype.label)
         return None
+
+    def read(self, found: Match) -> tuple[str, ...]:
+        """All constants that folding reads."""
+        inputs = found.named[self.layer].inputs
+        own = inputs[1:3] if self.scales else inputs[2:3]
+        return tuple(name for name in (*own, *self.constants(found)) if name)
+
+    def folded(self, found: Match, draft: Draft) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """New weights and bias, rounded once; None where they stay as they are."""
+        import numpy as np
+
+        layer = found.named[self.layer]
+        factor, addend = self.factor_and_addend(found, draft)
+        dtype = _weights(layer, draft).dtype.numpy()
+        _, own_weights, own_bias = (*layer.inputs, "")[:3]
+        bias = _array(own_bias, draft) if own_bias else None
+        new_weights = new_bias = None
+        with np.errstate(all="ignore"):
+            if factor is not None:
+                new_weights = self.scaled(layer, _array(own_weights, draft), factor).astype(dtype)
+            if bias is not None or addend is not None:
+                old = np.zeros(self.channels(layer, draft)) if bias is None else bias.astype(np.float64)
+                new_bias = (old * (1 if factor is None else factor) + (0 if addend is None else addend)).astype(dtype)
+        return new_weights, new_bias
+
+    def __init_subclass__(cls, **settings: object) -> None:
+        cls.messages = Map({**_MESSAGES, **cls.messages})
+        super().__init_subclass__(**settings)
+
+
+class ConvFolding(WeightFolding):
+    """What a node behind a Conv does to each channel goes into the Conv; all other nodes of the match go."""
+
+    kernel = "Conv"
 
     def fuse(self, found: Match, draft: Draft) -> Node:
         """Gives the Conv new weights and lets it make what the root made."""
         conv, root = found.named["conv"], draft.node(found.root.name)
-        weights, bias = self._folded(found, draft)
+        weights, bias = self.folded(found, draft)
         names = [*conv.inputs, ""][:3]
         for place, array in ((1, weights), (2, bias)):
             if array is not None:
@@ -99,37 +143,29 @@ class ConvFolding(Rule):
         for node in found.nodes:
             if node is not found.root:
                 draft.drop_value(node.outputs[0])
-        for name in dict.fromkeys(self._read(found)):
+        for name in dict.fromkeys(self.read(found)):
             if draft.own_value(name) is not None and not draft.use_count(name):
                 draft.drop_value(name)
         return new
 
-    def _read(self, found: Match) -> tuple[str, ...]:
-        inputs = found.named["conv"].inputs
-        own = inputs[1:3] if self.scales else inputs[2:3]
-        return tuple(name for name in (*own, *self.constants(found)) if name)
+    def channels(self, layer: Node, draft: Draft) -> int:
+        """A Conv has (out, in / group, ...) weights, a ConvTranspose (in, out / group, ...)."""
+        first, second, *_ = _weights(layer, draft).shape or (0, 0)
+        channels = first if layer.op == "Conv" else second
+        assert isinstance(channels, int)
+        return channels if layer.op == "Conv" else channels * layer.integer("group", 1)
 
-    def _folded(self, found: Match, draft: Draft) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """New weights and bias, rounded once; None where they stay as they are."""
+    def scaled(self, layer: Node, weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Along the first axis, for a ConvTranspose along the second, by group."""
         import numpy as np
 
-        conv = found.named["conv"]
-        factor, addend = self.factor_and_addend(found, draft)
-        dtype = _weights(conv, draft).dtype.numpy()
-        _, own_weights, own_bias = (*conv.inputs, "")[:3]
-        bias = _array(own_bias, draft) if own_bias else None
-        new_weights = new_bias = None
-        with np.errstate(all="ignore"):
-            if factor is not None:
-                new_weights = _scaled(conv, _array(own_weights, draft), factor).astype(dtype)
-            if bias is not None or addend is not None:
-                old = np.zeros(_channels(conv, draft)) if bias is None else bias.astype(np.float64)
-                new_bias = (old * (1 if factor is None else factor) + (0 if addend is None else addend)).astype(dtype)
-        return new_weights, new_bias
-
-    def __init_subclass__(cls, **settings: object) -> None:
-        cls.messages = Map({**_MESSAGES, **cls.messages})
-        super().__init_subclass__(**settings)
+        wide = weights.astype(np.float64)
+        behind = (1,) * (weights.ndim - 2)
+        if layer.op == "Conv":
+            return wide * np.broadcast_to(factor, (weights.shape[0],)).reshape(-1, 1, *behind)
+        group = layer.integer("group", 1)
+        by_group = np.broadcast_to(factor, (weights.shape[1] * group,)).reshape(group, 1, -1, *behind)
+        return (wide.reshape(group, -1, *weights.shape[1:]) * by_group).reshape(weights.shape)
 
 
 def by_channel(draft: Draft, conv: Node, name: str) -> Reject | None:
@@ -156,26 +192,6 @@ def _array(name: str, draft: Draft) -> np.ndarray:
     data = draft.constant_of(name)
     assert data is not None
     return data.array()
-
-
-def _channels(conv: Node, draft: Draft) -> int:
-    """A Conv has (out, in / group, ...) weights, a ConvTranspose (in, out / group, ...)."""
-    first, second, *_ = _weights(conv, draft).shape or (0, 0)
-    channels = first if conv.op == "Conv" else second
-    assert isinstance(channels, int)
-    return channels if conv.op == "Conv" else channels * conv.integer("group", 1)
-
-
-def _scaled(conv: Node, weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    wide = weights.astype(np.float64)
-    behind = (1,) * (weights.ndim - 2)
-    if conv.op == "Conv":
-        return wide * np.broadcast_to(factor, (weights.shape[0],)).reshape(-1, 1, *behind)
-    group = conv.integer("group", 1)
-    by_group = np.broadcast_to(factor, (weights.shape[1] * group,)).reshape(group, 1, -1, *behind)
-    return (wide.reshape(group, -1, *weights.shape[1:]) * by_group).reshape(weights.shape)
 
 
 def _is_finite(array: np.ndarray) -> bool:

@@ -61,6 +61,12 @@ class Failure:
     nodes: tuple[Node, ...] = ()
 
 
+class Refusal(Failure):
+    """A place that the pattern fits whole, and at which the rule declines all the same."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class _State:
     nodes: tuple[Node, ...] = ()
@@ -102,7 +108,8 @@ class _Search:
 
     def node(self, wanted: Op, node: Node, state: _State) -> Iterator[_State]:
         if wanted.absorbed and node not in state.nodes:
-            state = replace(state, nodes=(*state.nodes, node))
+            # spelled out, since this is done at every place of every rule, and ``replace`` takes twice as long
+            state = _State((*state.nodes, node), state.values, state.named, state.shared, state.exposed)
         for name, expected in wanted.attributes.items():
             actual = node.attributes.get(name)
             if not (expected(actual) if callable(expected) else actual == expected):
@@ -177,10 +184,11 @@ class _Search:
             return
         outer = self._draft.producer_around(name)
         if outer is not None and is_one_of(outer, ops):  # it would fit but for the branch or loop
-            parameters = {"wanted": "|".join(ops), "user": user.name, "value": name}
+            parameters = {"wanted": "|".join(ops), "user": user.name, "user_op": user.op, "value": name}
             self.note(Failure(len(state.nodes) + 1, "boundary", name, parameters, state.nodes))
         else:
-            self._fail(state, "no_operator", name or user.name, wanted="|".join(ops), user=user.name)
+            wanted = "|".join(ops)
+            self._fail(state, "no_operator", name or user.name, wanted=wanted, user=user.name, user_op=user.op)
 
     def _through(self, wanted: Through, most: int, name: str, user: Node, state: _State) -> Iterator[_State]:
         yield from self.value(wanted.inner, name, user, state)
@@ -247,7 +255,7 @@ def tensor_of(draft: Draft, name: str) -> TensorType | None:
     return draft.tensor(name)
 
 
-def is_one_of(node: Node, ops: tuple[str, ...]) -> bool:
+def is_one_of(node: Node, ops: Sequence[str]) -> bool:
     """True when ``ops`` name the node's: ``Relu`` for ONNX's and kernels, ``com.microsoft::Gelu`` for other domains."""
     if node.domain and node.body is None:
         return f"{node.domain}::{node.op}" in ops

@@ -33,13 +33,17 @@ class NormLinear(Rule):
             "{blocker} ({op}) has the normalisation, with the Add before it",
             "switch {rule} off to have it with {node} instead",
         ),
+        turned=Message(
+            "{blocker} reads its first operand transposed, so that no tile of it holds whole rows of the norm"
+        ),
     )
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
-        """A norm that is one kernel with its Add is left there."""
+        """A norm that is one kernel with its Add is left there, and so is one whose result is read transposed."""
         added = found.named.get("added")
         if added is None:
-            return None
+            linear = found.named["linear"]
+            return Reject("turned", linear.name) if linear.attribute("transpose_a", 0) else None
         return Reject("added", added.name, op=added.op, rule=_ADDED[added.op], node=found.root.name)
 
     def describe(self, found: Match, draft: Draft) -> Map[str, object]:

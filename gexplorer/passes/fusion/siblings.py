@@ -13,7 +13,7 @@ from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
 from gexplorer.passes.fusion.matcher import Failure, Match, is_one_of, listed, match, tensor_of
 from gexplorer.passes.fusion.pattern import Op
-from gexplorer.passes.fusion.rule import Reject, Rule, off_the_ai_core
+from gexplorer.passes.fusion.rule import Reject, Rule, count_places, off_the_ai_core
 from gexplorer.trace.records import Message
 
 # How many nodes are looked at for a way from one sibling to another.
@@ -21,6 +21,7 @@ _SEARCHED = 500
 
 SIBLING_MESSAGES = Map(
     waits=Message("{blocker} may be computed from what {sibling} makes: merged, they would wait for themselves"),
+    alone=Message("{node} alone reads {value}, {wanted} are wanted"),
     count=Message("{count} kernels read {value} ({members}), {wanted} are wanted"),
 )
 
@@ -35,6 +36,11 @@ class SiblingRule(Rule):
 
     number: ClassVar[int]
     shared: ClassVar[int] = 0
+    kinds = Map(
+        alone="{op} that alone reads what it reads",
+        count="{op} that reads what {count} read, not {wanted}",
+        waits="a sibling that would wait for another",
+    )
     pattern: ClassVar[Op]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def families(self, readers: Sequence[Node], draft: Draft) -> list[list[Node]]:
@@ -52,22 +58,46 @@ class SiblingRule(Rule):
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Finds every family by its shared value, in program order."""
         off = context.matches_off.get(self.name, frozenset())
-        names = [name.rpartition("::")[2] for name in self.pattern.ops]
+        tried = draft.tried + count_places(draft.base, self.pattern.ops)
+        places = self.places(draft)
+        known: dict[str, Failure] = {}
         seen: set[str] = set()
-        for node in draft.candidates(*names):
+        for node in places:
             value = self._shared(node)
             if not value or value in seen:
                 continue
             seen.add(value)
             readers = [reader for reader in draft.users(value) if self._shared(reader) == value]
+            if self.every:
+                known |= self._too_few(value, readers)
             for family in self.families(readers, draft) if len(readers) >= self.number else ():
+                if self.every:
+                    known |= self._too_few(value, family)
                 if len(family) >= self.number:
-                    self._merge(value, family, draft, log, off)
+                    self._merge(value, family, draft, log, off, known)
+        draft.tried = tried
+        if self.every:
+            unread = {node.name: _no_input(node) for node in places if not self._shared(node)}
+            self.tell_rest(places, log, unread | known, {})
+
+    def _too_few(self, value: str, readers: Sequence[Node]) -> dict[str, Failure]:
+        """What is to be said of each, unless something else turns up."""
+        code = "count" if len(readers) > 1 else "alone"
+        return {reader.name: Failure(1, code, value, self._counted(value, readers)) for reader in readers}
 
     def _shared(self, node: Node) -> str:
         return node.inputs[self.shared] if is_one_of(node, self.pattern.ops) and len(node.inputs) > self.shared else ""
 
-    def _merge(self, value: str, readers: Sequence[Node], draft: Draft, log: Log, off: frozenset[str]) -> None:
+    def _merge(
+        self,
+        value: str,
+        readers: Sequence[Node],
+        draft: Draft,
+        log: Log,
+        off: frozenset[str],
+        known: dict[str, Failure],
+    ) -> None:
+        """Merges a family, or says why not; ``known`` gets what stood in the way of each."""
         family: list[Match] = []
         failures: list[tuple[Node, Failure]] = []
         for reader in readers:
@@ -76,20 +106,23 @@ class SiblingRule(Rule):
                 family.append(found)
             else:
                 failures.append((reader, found))
-        anchor = readers[0]
+        known |= {reader.name: failure for reader, failure in failures}
         if len(family) < self.number:
+            known |= self._too_few(value, [member.root for member in family])
             reader, failure = failures[0]
             if len(readers) == self.number:
                 log.reject(reader, failure.code, failure.blocker, **failure.parameters)
             return
+        anchor = family[0].root
         nodes = [node for member in family for node in member.nodes]
         refused = self._count(value, family) or self.check_family(family, draft) or off_the_ai_core(nodes, draft)
         refused = refused or _waiting(family, draft)
+        if refused is None and any(member.root.name in off for member in family):
+            refused = Reject("match_off", anchor.name, rule=self.name)
         if refused is not None:
+            said = Failure(len(nodes), refused.code, refused.blocker, refused.parameters)
+            known |= {member.root.name: said for member in family}
             log.reject(anchor, refused.code, refused.blocker, **refused.parameters)
-            return
-        if any(member.root.name in off for member in family):
-            log.reject(anchor, "match_off", anchor.name, rule=self.name)
             return
         names = listed([member.root for member in family])
         with log.rewrite(anchor, "fused", kernel=self.kernel, members=names, count=len(family)):
@@ -105,8 +138,15 @@ class SiblingRule(Rule):
     def _count(self, value: str, family: Sequence[Match]) -> Reject | None:
         if len(family) == self.number:
             return None
-        members = ", ".join(member.root.name for member in family[:4]) + (", …" if len(family) > 4 else "")
-        return Reject("count", value, count=len(family), value=value, members=members, wanted=self.number)
+        return Reject("count", value, **self._counted(value, [member.root for member in family]))
+
+    def _counted(self, value: str, roots: Sequence[Node]) -> dict[str, object]:
+        members = ", ".join(root.name for root in roots[:4]) + (", …" if len(roots) > 4 else "")
+        return {"count": len(roots), "value": value, "members": members, "wanted": self.number, "op": roots[0].op}
+
+
+def _no_input(node: Node) -> Failure:
+    return Failure(1, "inputs", node.name, {"op": node.op, "count": len(node.inputs)})
 
 
 def _waiting(family: Sequence[Match], draft: Draft) -> Reject | None:

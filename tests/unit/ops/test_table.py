@@ -99,6 +99,8 @@ def test_operators_that_tell_random_numbers_are_those_of_onnx():
         (node("Where", "abc"), (), "SelectV2"),
         (node("Div", "ab"), (), "RealDiv"),
         (node("SkipLayerNormalization", "abc", domain="com.microsoft"), (), "AddLayerNorm"),
+        (node("MatMulNBits", "abc", domain="com.microsoft"), (), "WeightQuantBatchMatmulV2"),
+        (node("Trilu", "a", upper=0, domain="com.microsoft"), (), "Tril"),
         (node("Relu", domain="ai.onnx"), (), "Relu"),
     ],
     ids=lambda value: value.op if isinstance(value, Node) else str(value),

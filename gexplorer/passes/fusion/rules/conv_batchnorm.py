@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from immutables import Map
@@ -27,6 +28,19 @@ def inference_only(norm: Node, draft: Draft) -> Reject | None:
     """Refuses a BatchNormalization that trains, or whose old form does not go by channel."""
     trains = norm.attribute("training_mode", 0) or any(norm.outputs[1:]) or draft.opsets.get("", 0) < 7
     return Reject("training", norm.name) if trains or not norm.attribute("spatial", 1) else None
+
+
+def batch_factor_and_addend(norm: Node, constants: Sequence[str], draft: Draft) -> tuple[np.ndarray, np.ndarray]:
+    """What a BatchNormalization with these four constants multiplies with and adds, by channel, as float64."""
+    import numpy as np
+
+    data = [draft.constant_of(name) for name in constants]
+    gamma, beta, mean, var = (d.array().astype(np.float64) for d in data if d is not None)
+    epsilon = norm.attribute("epsilon", 1e-5)
+    assert isinstance(epsilon, float)
+    with np.errstate(all="ignore"):
+        factor = gamma / np.sqrt(var + epsilon)
+        return factor, beta - mean * factor
 
 
 class ConvBatchnorm(ConvFolding):
@@ -59,12 +73,4 @@ class ConvBatchnorm(ConvFolding):
 
     def factor_and_addend(self, found: Match, draft: Draft) -> tuple[np.ndarray | None, np.ndarray | None]:
         """What BatchNormalization multiplies with and adds."""
-        import numpy as np
-
-        data = [draft.constant_of(name) for name in self.constants(found)]
-        gamma, beta, mean, var = (d.array().astype(np.float64) for d in data if d is not None)
-        epsilon = found.named["norm"].attribute("epsilon", 1e-5)
-        assert isinstance(epsilon, float)
-        with np.errstate(all="ignore"):
-            factor = gamma / np.sqrt(var + epsilon)
-            return factor, beta - mean * factor
+        return batch_factor_and_addend(found.named["norm"], self.constants(found), draft)

@@ -14,7 +14,7 @@ from gexplorer.ir.symbols import Shape
 from gexplorer.ops.traits import is_elementwise, is_view
 from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
-from gexplorer.passes.fusion.matcher import listed
+from gexplorer.passes.fusion.matcher import Failure, listed
 from gexplorer.passes.fusion.pattern import op
 from gexplorer.passes.fusion.rule import Rule, off_the_ai_core, tensor_of
 from gexplorer.trace.records import Message
@@ -68,28 +68,46 @@ class ElementwiseChain(Rule):
         view=Message(
             "{blocker} ({op}) stands between {behind} and {user}", "move {blocker} before {behind} or behind {user}"
         ),
+        alone=Message("{node} ({op}) reads nothing that an operator makes which could join it"),
     )
+
+    kinds = Map(alone="{op} behind nothing that could join it")
+
+    @classmethod
+    def roots(cls) -> tuple[str, ...]:
+        """Whatever is elementwise, and reductions."""
+        return ()
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Grows a region up from each node that is in none, the last in program order first."""
         names = tuple({*_REDUCTIONS.ops, *draft.ops()})
-        taken: set[str] = set()
+        taken: dict[str, str] = {}
+        known: dict[str, Failure] = {}
+        places: list[Node] = []
         may = _Members(draft, context)
         for root in reversed(draft.candidates(*names)):
-            if root.name in taken or not (may.join(root) or may.end(root)):
+            if root.name not in taken and not (may.join(root) or may.end(root)):
+                draft.tried -= 1
+                continue
+            places.append(root)
+            if root.name in taken:
                 continue
             region = self._grow(root, draft, may)
-            taken.update(node.name for node in region.nodes)
+            taken.update((node.name, root.name) for node in region.nodes)
             if len(region.nodes) < 2:
                 if region.blocked is not None:
                     code, blocker, values = region.blocked
                     log.reject(root, code, blocker, **values)
+                elif self.every:
+                    known[root.name] = Failure(1, "alone", root.name, {"op": root.op})
             elif root.name in context.matches_off.get(self.name, frozenset()):
                 log.reject(root, "match_off", root.name, rule=self.name)
             else:
                 members = listed(region.nodes[::-1])
                 with log.rewrite(root, "fused", kernel=self.kernel, members=members, count=len(region.nodes)):
                     group(draft, region.nodes, self.kernel, anchor=root)
+        if self.every:
+            self.tell_rest(places, log, known, taken)
 
     def _grow(self, root: Node, draft: Draft, may: _Members) -> _Region:
         """Takes in a producer once all of its users are in: so no path leaves the region and comes back."""

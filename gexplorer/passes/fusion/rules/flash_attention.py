@@ -51,7 +51,10 @@ class FlashAttention(Rule):
         divides=Message("{blocker} ({op}) has the scores as its second operand"),
         condition=Message("{blocker} (Where) has the scores as its condition"),
         retypes=Message("{blocker} (Cast) makes the scores {type}"),
-        widens=Message("{blocker} ({op}) makes {type} of {scores}: other scores than those of {node}"),
+        widens=Message(
+            "{blocker} ({op}) makes {type} of {scores}: other scores than those of {node}",
+            "where a dimension of {blocker}'s operands has two names and one size, give it one name or a number",
+        ),
         itself=Message("{blocker} is made inside of the attention that reads it"),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from immutables import Map
 
 from gexplorer.ir.draft import Draft
-from gexplorer.passes.fusion.cube import QUANT_MATMUL, CubeEpilogue, same_type
+from gexplorer.passes.fusion.cube import QUANT_MATMUL, QUANT_WEIGHT_MATMUL, CubeEpilogue, same_type
 from gexplorer.passes.fusion.matcher import Match
 from gexplorer.passes.fusion.pattern import op
 from gexplorer.passes.fusion.rule import Reject, tensor_of
@@ -29,7 +29,7 @@ class MatMulBias(CubeEpilogue):
     saves = "One round trip of the product through memory."
     near = 2
     pattern = (
-        op("Add|Sum", op(f"MatMul|{QUANT_MATMUL}", name="cube"), "bias", exact=True),
+        op("Add|Sum", op(f"MatMul|{QUANT_MATMUL}|{QUANT_WEIGHT_MATMUL}", name="cube"), "bias", exact=True),
         op("Add|Sum", op.Gemm("x", "w", name="cube", exact=True), "bias", exact=True),
     )
     messages = Map(

@@ -12,7 +12,7 @@ from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
 from gexplorer.passes.fusion.matcher import Failure, Match, match
 from gexplorer.passes.fusion.pattern import Op, Pattern, const, either, op
-from gexplorer.passes.fusion.rule import Rule, tensor_of
+from gexplorer.passes.fusion.rule import Rule, count_places, tensor_of
 from gexplorer.trace.records import Message
 
 _ACTIVATION = "Swish|Silu|Gelu|FastGelu|Relu"
@@ -79,11 +79,16 @@ class MoeExperts(Rule):
     def run(self, draft: Draft, log: Log, context: Context) -> None:
         """Finds single experts by the last node of each, then takes those together that add to one total."""
         off = context.matches_off.get(self.name, frozenset())
-        for experts in _chains([*self._experts(draft, log)], draft):
+        tried = draft.tried + count_places(draft.base, self.roots())
+        places = self.places(draft)
+        known: dict[str, Failure] = {}
+        spared: dict[str, str] = {}
+        for experts in _chains([*self._experts(places, draft, log, known)], draft):
             root = experts[-1].root
             if len(experts) < 2:
                 log.reject(root, "alone", root.name)
             elif root.name in off:
+                spared |= {expert.root.name: root.name for expert in experts}
                 log.reject(root, "match_off", root.name, rule=self.name)
             else:
                 parts = [_parts(experts, part) for part in ("route", "up", "down", "finish")]
@@ -92,15 +97,20 @@ class MoeExperts(Rule):
                     attributes = _attributes(experts, draft)
                     for part, kernel in zip(parts, _KERNELS, strict=True):
                         group(draft, part, kernel, anchor=part[-1], attributes=attributes)
+        draft.tried = tried
+        if self.every:
+            self.tell_rest(places, log, known, spared)
 
-    def _experts(self, draft: Draft, log: Log) -> Sequence[Match]:
+    def _experts(self, places: Sequence[Node], draft: Draft, log: Log, known: dict[str, Failure]) -> Sequence[Match]:
+        """The single experts; ``known`` gets what stood in the way elsewhere."""
         experts: list[Match] = []
-        for node in draft.candidates("ScatterND"):
+        for node in places:
             found = match(_ADDED, node, draft)
             if isinstance(found, Failure):
                 other = match(_REDUCED, node, draft)
                 found = other if isinstance(other, Match) or other.matched > found.matched else found
             if isinstance(found, Failure):
+                known[node.name] = found
                 if found.matched >= self.near:
                     log.reject(node, found.code, found.blocker, **found.parameters)
             elif _same_places(found):

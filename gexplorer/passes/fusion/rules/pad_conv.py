@@ -7,8 +7,9 @@ from immutables import Map
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Ints, Node, joined_origin
 from gexplorer.passes.fusion.matcher import Match, is_number
+from gexplorer.passes.fusion.padding import pads_of, text_of
 from gexplorer.passes.fusion.pattern import op
-from gexplorer.passes.fusion.rule import Reject, Rule, tensor_of
+from gexplorer.passes.fusion.rule import Reject, Rule
 from gexplorer.trace.records import Message
 
 
@@ -18,7 +19,7 @@ class PadConv(Rule):
     before:  Conv(Pad(x, [0, 0, 1, 1, 0, 0, 1, 1]), w) {pads = [0, 0, 0, 0]}
     after:   Conv(x, w) {pads = [1, 1, 1, 1]}
 
-    A Pad that feeds several Convs goes into each. Pooling is left alone: there padding is not the same as zeros.
+    A Pad that feeds several Convs goes into each. Pooling, where padding is not the same as zeros, is for ``pad_pool``.
     """
 
     name = "pad_conv"
@@ -42,7 +43,7 @@ class PadConv(Rule):
     def check(self, found: Match, draft: Draft) -> Reject | None:
         """Only zeros, only around the spatial axes, and by how much must be known."""
         pad, conv = found.named["pad"], found.named["conv"]
-        mode, auto = _text(pad.attribute("mode", "constant")), _text(conv.attribute("auto_pad", "NOTSET"))
+        mode, auto = text_of(pad.attribute("mode", "constant")), text_of(conv.attribute("auto_pad", "NOTSET"))
         if mode != "constant":
             return Reject("mode", pad.name, mode=mode)
         if auto not in ("NOTSET", "VALID"):
@@ -51,7 +52,7 @@ class PadConv(Rule):
         data = draft.constant_of(value) if value else None
         if (value and (data is None or not is_number(data, 0.0))) or pad.attribute("value", 0.0) != 0.0:
             return Reject("value", pad.name, value=value or pad.attribute("value"))
-        pads = _pads(pad, draft)
+        pads = pads_of(pad, draft)
         if pads is None:
             return Reject("unknown", pad.name)
         if any(pads[0][:2] + pads[1][:2]):
@@ -63,7 +64,7 @@ class PadConv(Rule):
     def fuse(self, found: Match, draft: Draft) -> Node:
         """Adds the pads to the Conv's own and reads what the Pad read."""
         pad, conv = found.named["pad"], found.named["conv"]
-        pads = _pads(pad, draft)
+        pads = pads_of(pad, draft)
         assert pads is not None
         more = [*pads[0][2:], *pads[1][2:]]
         own = conv.integers("pads") or (0,) * len(more)
@@ -74,27 +75,3 @@ class PadConv(Rule):
         if not draft.use_count(pad.outputs[0]):
             draft.remove(pad)
         return new
-
-
-def _pads(pad: Node, draft: Draft) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Pads before and after each axis; None where they or the rank are not known."""
-    type_ = tensor_of(draft, pad.inputs[0])
-    if type_ is None or type_.rank is None:
-        return None
-    given = pad.integers("pads") if len(pad.inputs) < 2 else _integers(pad.inputs[1], draft)
-    axes = range(type_.rank) if len(pad.inputs) < 4 or not pad.inputs[3] else _integers(pad.inputs[3], draft)
-    if given is None or axes is None or len(given) != 2 * len(axes):
-        return None
-    before, after = [0] * type_.rank, [0] * type_.rank
-    for axis, low, high in zip(axes, given[: len(axes)], given[len(axes) :], strict=True):
-        before[axis], after[axis] = low, high
-    return tuple(before), tuple(after)
-
-
-def _integers(name: str, draft: Draft) -> tuple[int, ...] | None:
-    data = draft.constant_of(name)
-    return tuple(int(item) for item in data.array().reshape(-1)) if data is not None and data.is_small else None
-
-
-def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)

@@ -6,6 +6,7 @@ from gexplorer.ir.draft import Draft
 from gexplorer.passes.fusion.cube import QUANT_MATMUL, CubeEpilogue
 from gexplorer.passes.fusion.matcher import Match
 from gexplorer.passes.fusion.pattern import either, op
+from gexplorer.passes.fusion.products import number, operands_of
 from gexplorer.passes.fusion.quantised import DATA, QUANT_MESSAGES, WEIGHTS, data_ok, weights_ok
 from gexplorer.passes.fusion.rule import Reject
 
@@ -32,7 +33,7 @@ class QuantisedMatMul(CubeEpilogue):
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
         """One scale for the activations; one, or one for each column, for the weights."""
-        transposed = found.named["cube"].integer("transB", 0)
+        transposed = number(operands_of(found.named["cube"]), "transpose_b")
         return data_ok(draft, found.named["data"]) or weights_ok(
             draft, found.named["weights"], -2 if transposed else -1
         )

@@ -31,12 +31,12 @@ class RotaryPair(SiblingRule):
     messages = SIBLING_MESSAGES
 
     def families(self, readers: Sequence[Node], draft: Draft) -> list[list[Node]]:
-        """Embeddings of results of the same kernel, with the same sin as well as the same cos."""
-        found: dict[tuple[str, ...], list[Node]] = {}
+        """Embeddings of results of the same kernel, of one mode, with the same sin as well as the same cos."""
+        found: dict[tuple[object, ...], list[Node]] = {}
         for reader in readers:
             source = draft.producer(reader.inputs[0])
             while source is not None and is_view(source):
                 source = draft.producer(source.inputs[0])
             if source is not None:
-                found.setdefault((source.name, *reader.inputs[2:3]), []).append(reader)
+                found.setdefault((source.name, reader.attributes, *reader.inputs[2:3]), []).append(reader)
         return list(found.values())

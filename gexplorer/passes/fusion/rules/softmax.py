@@ -7,19 +7,26 @@ from immutables import Map
 from gexplorer.ir.draft import Draft
 from gexplorer.passes.fusion.matcher import Match
 from gexplorer.passes.fusion.norms import reduced_axes
-from gexplorer.passes.fusion.pattern import either, op
+from gexplorer.passes.fusion.pattern import Op, either, op
 from gexplorer.passes.fusion.rule import Reject, Rule, tensor_of
 from gexplorer.trace.records import Message
 
 _EXP = op.Exp(op.Sub("x", op.ReduceMax("x", name="max")))
-_SUM = op.ReduceSum(_EXP, name="sum")
+_EXP_ALONE = op.Exp("x")
+
+
+def _over_sum(exp: Op) -> tuple[Op, Op]:
+    total = op.ReduceSum(exp, name="sum")
+    return op.Div(exp, total), op.Mul(exp, either(op.Reciprocal(total), op.Div(1, total)))
 
 
 class Softmax(Rule):
-    """exp(x - max) over its sum becomes one kernel.
+    """exp(x - max) over its sum becomes one kernel, and so does exp(x) over its sum.
 
     before:  e = Exp(Sub(x, ReduceMax(x))); Div(e, ReduceSum(e))
     after:   Softmax(x)
+
+    Subtracting the maximum changes no result, save where exp(x) is too large a number.
     """
 
     name = "softmax"
@@ -29,13 +36,18 @@ class Softmax(Rule):
     near = 2
     telling = frozenset(("Exp",))
     reads = ("x",)
-    pattern = (op.Div(_EXP, _SUM), op.Mul(_EXP, either(op.Reciprocal(_SUM), op.Div(1, _SUM))))
+    pattern = (*_over_sum(_EXP), *_over_sum(_EXP_ALONE))
     messages = Map(
         axes=Message("{blocker} ({op}) does not reduce one axis and keep it, the same one as the other reduction"),
+        sum_axes=Message("{blocker} (ReduceSum) does not reduce one axis and keep it"),
     )
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
-        """Maximum and sum must be over the same single axis."""
+        """Sum, and maximum where there is one, must be over the same single axis."""
+        total = found.named["sum"]
+        if "max" not in found.named:
+            axes = reduced_axes(draft, total)
+            return Reject("sum_axes", total.name) if axes is None or len(axes) != 1 else None
         for name in ("max", "sum"):
             node = found.named[name]
             axes = reduced_axes(draft, node)
@@ -45,6 +57,6 @@ class Softmax(Rule):
 
     def describe(self, found: Match, draft: Draft) -> Map[str, object]:
         """The axis, -1 for the last."""
-        (axis,) = reduced_axes(draft, found.named["max"]) or (0,)
+        (axis,) = reduced_axes(draft, found.named["sum"]) or (0,)
         type_ = tensor_of(draft, found["x"])
         return Map(axis=-1 if type_ is not None and type_.rank == axis + 1 else axis)

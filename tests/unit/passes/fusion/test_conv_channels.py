@@ -6,6 +6,7 @@ from gexplorer.passes.fusion.rules.conv_bias import ConvBias
 from gexplorer.passes.fusion.rules.conv_bias_epilogue import ConvBiasEpilogue
 from gexplorer.passes.fusion.rules.conv_scale import ConvScale
 from tests.fused import check_count, check_kernels, check_miss
+from tests.passes import run
 
 HEAD = """
 input %x : float32[1,2,2,3]
@@ -52,7 +53,8 @@ def test_a_scale_and_a_shift():
 def test_a_scale_whose_shift_is_not_by_channel():
     model = HEAD + CONV + "%m = Mul(%c, %k) #m\n%y = Add(%m, %last) #y\noutput %y"
     step = check_kernels(ConvScale, model, "%m = Conv(%x, %w@0) #c\n%y = Add(%m, %last) #y\noutput %y")
-    assert [(reject.code, reject.blocker) for reject in step.rejects] == [("by_channel", "last")]
+    rejects = run(ConvBiasEpilogue, step.after).rejects
+    assert [(reject.code, reject.blocker) for reject in rejects] == [("by_channel", "last")]
 
 
 def test_a_scale_of_a_biased_conv():
@@ -65,6 +67,12 @@ def test_a_scale_of_a_biased_conv():
 def test_what_is_not_by_channel(rule, name, type_):
     said = f"{name} is {type_}, not one number for each channel of c (float32[1,2,2,3])"
     check_miss(rule, HEAD + CONV + ADD.format("%" + name), "by_channel", name, said)
+
+
+def test_a_run_of_scales():
+    model = "%m = Mul(%c, %k) #m\n%a = Add(%m, %k) #a\n%l = Mul(%a, %k) #l\n%y = Mul(%l, %k) #y\noutput %y"
+    step = check_kernels(ConvScale, HEAD + CONV + model, "%y = Conv(%x, %w@4, %c/bias@5) #c\noutput %y")
+    assert step.after.nodes["c"].origin == ("c", "m", "a", "l", "y")
 
 
 def test_a_scale_that_is_not_by_channel():
@@ -98,7 +106,7 @@ def test_a_bias_without_bytes_goes_into_the_epilogue():
     ("model", "counts"),
     [
         ("fuse-conv-add-mul-3d.onnx", {"conv_bias": 1}),
-        ("fuse-conv-add-mul-1d.onnx", {"conv_scale": 1}),
+        ("fuse-conv-add-mul-1d.onnx", {"conv_scale": 3}),
         ("fuse-conv-mul-no-bias.onnx", {"conv_scale": 1}),
         ("fuse-conv-bn-add-mul-float16.onnx", {"conv_batchnorm": 1}),
         ("negative-fuse-conv-add-no-bias.onnx", {"conv_bias": 0}),

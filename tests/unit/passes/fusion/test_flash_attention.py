@@ -6,6 +6,7 @@ import pytest
 from gexplorer.ir.draft import Draft
 from gexplorer.passes.fusion.attention import is_causal, number_of
 from gexplorer.passes.fusion.rules.flash_attention import FlashAttention
+from gexplorer.passes.fusion.rules.matmul_transpose import MatMulTranspose
 from tests.fused import check_count, check_kernels, check_miss
 from tests.passes import graph_of, run
 
@@ -291,3 +292,51 @@ def test_a_cast_for_another_engine_stays_outside():
     model = HEAD.replace("%q : float32", "%w : float64") + "%q = Cast(%w) {to = 1} #q\n" + S + END.format("s")
     step = run(FlashAttention, model)
     assert [node.op for node in step.after] == ["Cast", "FlashAttentionScore"]
+
+
+PAST = """
+input %q : float32[1,2,n,4]
+input %past : float32[1,2,4,p]
+input %new : float32[1,2,4,n]
+input %v : float32[1,2,m,4]
+input %cut : int64[1]
+constant %table = bool[1,1,1,8] {true, false, false, false, false, false, false, false}
+constant %low = float32[] {-10000.0}
+constant %from = int64[1] {-2}
+constant %last = int64[1] {-1}
+constant %end = int64[1] {9223372036854775807}
+constant %two = int64[1] {2}
+constant %three = int64[1] {3}
+%k = Concat(%past, %new) {axis = -1} #k
+%s = MatMul(%q, %k) #s
+%pl = Shape(%past) #pl
+%start = Slice(%pl, %last, %end) #start
+%kl = Shape(%k) #kl
+%stop = Slice(%kl, %last, %end) #stop
+%mask = Expand(%table, %eight) #mask
+%rows = Slice(%mask, %start, %stop, %two) #rows
+%seen = Slice(%rows, %zeros, %stop, %three) #seen
+%a = Where(%seen, %s, %low) #a
+"""
+
+
+def test_a_mask_that_is_cut_to_past_and_new_tokens():
+    """One row for each query, unless there are more tokens than rows; then none. It is never wider than the scores."""
+    head = "constant %eight = int64[4] {1, 1, 8, 8}\nconstant %zeros = int64[1] {0}\n"
+    step = run(FlashAttention, graph_of(head + PAST + END.format("a")))
+    assert [node.op for node in step.after.order][-1] == "FlashAttentionScore"
+    assert str(step.before.tensor("seen")) == "bool[1,1,max(0, min(8, n + p) - p),min(8, n + p)]"
+
+
+def test_a_mask_that_may_be_longer_than_the_keys():
+    model = HEAD.replace("%mask : float32[1,1,n,n]", "%mask : float32[1,1,n,m]") + S + "%a = Add(%s, %mask) #a\n"
+    said = "a (Add) makes float32[1,2,n,?] of float32[1,2,n,n]: other scores than those of s"
+    check_miss(FlashAttention, model + END.format("a"), "widens", "a", said)
+
+
+def test_queries_that_are_transposed_in_the_product():
+    model = HEAD.replace("%q : float32[1,2,n,4]", "%q : float32[1,2,4,n]") + T
+    model += "%u = Transpose(%q) {perm = [0, 1, 3, 2]} #u\n%s = MatMul(%u, %t) #s\n" + END.format("s")
+    product = run(MatMulTranspose, graph_of(model)).after
+    (node,) = run(FlashAttention, product).after.order
+    assert (node.attribute("head_dim"), node.attribute("heads")) == (4, 2)

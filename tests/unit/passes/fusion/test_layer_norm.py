@@ -19,6 +19,12 @@ VARIANCE = "%p = Pow(%c, %two) #p\n%v = ReduceMean(%p) {axes = [-1]} #v\n%e = Ad
 NORMAL = CENTRED + VARIANCE + "%h = Div(%c, %q) #h\n"
 SCALE, BIAS = "%s = Mul(%gamma, %h) #s\n", "%y = Add(%s, %beta) #y\n"
 KERNEL = "%y = LayerNorm<ge>(%x, %gamma, %beta) {axis = -1, epsilon = 0.5} #y\noutput %y"
+# As TensorFlow's batch_normalization comes to: no division, no difference but for the variance.
+INVERSE = CENTRED + VARIANCE.replace("Pow(%c, %two)", "Mul(%c, %c)") + "%i = Reciprocal(%q) #i\n"
+SHIFTED = "%a = Mul(%x, %{0}) #a\n%b = Mul(%m, %{0}) #b\n"
+TENSORFLOW = (
+    INVERSE + "%r = Mul(%i, %gamma) #r\n" + SHIFTED.format("r") + "%d = Sub(%beta, %b) #d\n%y = Add(%a, %d) #y\n"
+)
 
 
 # float16, but for what the variance is computed of.
@@ -48,6 +54,15 @@ FORMS = {
         HEAD + CENTRED + "%c2 = Sub(%x, %m) #c2\n" + VARIANCE.replace("%c,", "%c2,") + "%h = Div(%c, %q) #h\n" + SCALE
         + BIAS + "output %y",
         KERNEL,
+    ),
+    "TensorFlow's": (HEAD + TENSORFLOW + "output %y", KERNEL),
+    "TensorFlow's, no scale": (
+        HEAD + INVERSE + SHIFTED.format("i") + "%d = Sub(%beta, %b) #d\n%y = Add(%d, %a) #y\noutput %y",
+        KERNEL.replace("%gamma, ", ""),
+    ),
+    "TensorFlow's, neither": (
+        HEAD + INVERSE + SHIFTED.format("i") + "%y = Sub(%a, %b) #y\noutput %y",
+        KERNEL.replace(", %gamma, %beta", ""),
     ),
     "last two axes": (
         HEAD + NORMAL.replace("[-1]", "[1, 2]") + "output %h",
@@ -88,6 +103,14 @@ def test_the_addition_of_a_residual_stays_outside():
 
 WHOLE = HEAD + NORMAL + SCALE + BIAS + "output %y"
 MISSES = {
+    "axes of TensorFlow's": (
+        HEAD + TENSORFLOW.replace("[-1]", "[1]") + "output %y",
+        ("m", "m (ReduceMean) reduces other axes than the last ones, which LayerNorm does not"),
+    ),
+    "other_user of TensorFlow's": (
+        HEAD + TENSORFLOW + "output %y\n%n = Neg(%m) #n\noutput %n",
+        ("n", "m, which m makes, is also used by n (Neg)"),
+    ),
     "axes": (
         HEAD + NORMAL.replace("[-1]", "[1]") + SCALE + BIAS + "output %y",
         ("m", "m (ReduceMean) reduces other axes than the last ones, which LayerNorm does not"),

@@ -8,6 +8,7 @@ from tests.fused import check_count, check_kernels, check_miss
 
 HEAD = """
 input %x : float32[n,2]
+input %wn : float32[n,3]
 constant %gamma = float32[2] {1.0, 2.0}
 constant %beta = float32[2] {0.5, 1.0}
 constant %w = float32[2,3] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
@@ -29,6 +30,14 @@ input %r : float32[n,2]
 output %s
 """
 MISSES = {
+    "turned": (
+        NORM + "%y = MatMul<ge>(%h, %wn) {transpose_a = 1} #y\n  body graph MatMul\n    input %in0 : float32[n,2]\n"
+        "    input %in1 : float32[n,3]\n    %v0 = Transpose(%in0) #n0\n    %v1 = MatMul(%v0, %in1) #n1\n"
+        "    output %v1\n"
+        "output %y",
+        "y",
+        "y reads its first operand transposed, so that no tile of it holds whole rows of the norm",
+    ),
     "added": (
         ADDED + LINEAR,
         "h",

@@ -3,6 +3,7 @@
 import pytest
 
 from gexplorer.passes.fusion.rules.dynamic_quantised_matmul import DynamicQuantisedMatMul
+from gexplorer.passes.fusion.rules.matmul_transpose import MatMulTranspose
 from gexplorer.passes.fusion.rules.quantised_conv import QuantisedConv
 from gexplorer.passes.fusion.rules.quantised_matmul import QuantisedMatMul
 from gexplorer.passes.fusion.rules.requantise import Requantise
@@ -47,6 +48,13 @@ def test_a_scale_for_each_column(transposed, axis):
     weights = f"%b = DequantizeLinear(%w, %each) {{axis = {axis}}} #b\n"
     model = f"%y = Gemm(%a, %b) {{transB = {transposed}}} #y\noutput %y"
     assert len(run(QuantisedMatMul, HEAD + DATA + weights + model).rewrites) == 1
+
+
+@pytest.mark.parametrize(("axis", "count"), [(0, 1), (1, 0)])
+def test_a_scale_for_each_column_of_weights_that_the_product_transposes(axis, count):
+    weights = f"%w2 = DequantizeLinear(%w, %each) {{axis = {axis}}} #w2\n%b = Transpose(%w2) #b\n"
+    product = run(MatMulTranspose, HEAD + DATA + weights + MATMUL).after
+    assert len(run(QuantisedMatMul, product).rewrites) == count
 
 
 def test_conv_with_its_bias():

@@ -60,6 +60,15 @@ def test_why_not(code, rule, model, blocker, said):
     check_miss(rule, HEAD + model, code, blocker, said)
 
 
+def test_a_reader_that_does_not_fit_stays_where_it_is():
+    model = TWO.replace("%g = ", "%q = MatMul(%x, %r) #q\n%g = ") + "\noutput %q"
+    nodes = (
+        "%q = MatMul(%x, %r) #q\n%g, %u = GateUpMatMul<ge>(%x, %a, %b) {columns = [3, 3]} #g\n%s = Sigmoid(%g) #s\n"
+        "%y = Mul(%s, %u) #y\noutput %y\noutput %q"
+    )
+    check_kernels(GateUp, HEAD + model, nodes)
+
+
 def test_two_are_no_attempt_at_three():
     assert run(Qkv, HEAD + TWO).rejects == ()
 
