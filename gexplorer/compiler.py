@@ -16,6 +16,8 @@ from gexplorer.frontends.onnx import SourceModel, read
 from gexplorer.ir.graph import Graph
 from gexplorer.ir.symbols import Dim
 from gexplorer.ir.verify import verify
+from gexplorer.memory.stage import Memory, plan_memory
+from gexplorer.memory.steps import memory_steps, order_step
 from gexplorer.ops.shapes import Facts, bind_inputs, infer_graph, with_types
 from gexplorer.options import Options, from_environment
 from gexplorer.passes.base import Context, Limits
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-    from gexplorer.views.why import NearMiss
+    from gexplorer.views.why import Miss
 
     ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
 
@@ -45,6 +47,7 @@ class Compilation:
         options: what was asked for.
         steps: every step of every stage, by number or name.
         plan: the passes and rules that ran.
+        memory: liveness, the pool's plan and its proof.
         contents: elements of small integer tensors that shape inference found.
     """
 
@@ -52,6 +55,7 @@ class Compilation:
     options: Options
     steps: Steps
     plan: Plan = field(repr=False)
+    memory: Memory = field(repr=False)
     contents: Mapping[str, tuple[Dim, ...]] = field(repr=False)
 
     @property
@@ -79,12 +83,32 @@ class Compilation:
         options = self.options.with_changes(changes)
         return self if options == self.options else compile_source(self.source, options, previous=self)
 
-    def why(self, rule: str | None = None, node: str | None = None) -> list[NearMiss]:
-        """Every near miss of the rules (of one rule, at one node): where, what blocked it, what would cure it."""
-        from gexplorer.views.why import near_misses
+    @property
+    def context(self) -> Context:
+        """What the passes knew besides the graph."""
+        return _context(self.options, self.contents, self.plan)
+
+    def why(self, rule: str | None = None, node: str | None = None, *, every: bool = False) -> list[Miss]:
+        """Every near miss of the rules (of one rule, at one node): where, what blocked it, what would cure it.
+
+        Args:
+            rule: our name of a rule or pass, or GE's.
+            node: a node or value: misses there, or that it blocks.
+            every: the far misses too, one for each node with an operator that a rule's matches end in; the rules run
+                once more for it.
+
+        Raises:
+            OptionError: no such rule, no such node; similar names are suggested.
+        """
+        from gexplorer.views.lookup import require_name
+        from gexplorer.views.why import every_miss, near_misses
 
         if rule is not None:
             plan({rule: True})  # an unknown name is an error with a suggestion, not an empty list
+        if node is not None:
+            require_name(self.steps, node)
+        if every:
+            return every_miss(self.steps, self.plan, self.context, rule, node)
         return near_misses(self.steps, rule, node)
 
 
@@ -143,13 +167,20 @@ def compile_source(
         steps += run_passes(
             steps[-1].after,
             chosen.passes[done:],
-            Context(_limits(options), contents, chosen.matches_off, options.allowed),
+            _context(options, contents, chosen),
             first_index=len(steps),
             earlier=steps,
             tell=tell or (lambda progress: None),
         )
+        if options.order != "as_written":
+            steps.append(order_step(steps[-1].after, options.order, len(steps)))
         verify(steps[-1].after)
-        result = Compilation(source, options, Steps(steps), chosen, contents)
+        memory = _memory(steps[-1].after, options, previous)
+        if previous is not None and memory is previous.memory:
+            steps += previous.steps[len(steps) :]
+        else:
+            steps += memory_steps(memory, len(steps))
+        result = Compilation(source, options, Steps(steps), chosen, memory, contents)
     if options.verify == "per-step":
         from gexplorer.validation.equality import require_equal_steps
 
@@ -170,6 +201,18 @@ def _reused(previous: Compilation, options: Options, chosen: Plan) -> tuple[list
             break
         same += 1
     return list(previous.steps[: PARSE_STEPS + same]), previous.contents
+
+
+def _context(options: Options, contents: Mapping[str, tuple[Dim, ...]], chosen: Plan) -> Context:
+    return Context(_limits(options), contents, chosen.matches_off, options.allowed)
+
+
+def _memory(graph: Graph, options: Options, previous: Compilation | None) -> Memory:
+    """The memory stage; what an earlier compilation found out about the same graph is taken over."""
+    wishes = options.wishes()
+    if previous is None or previous.memory.graph is not graph:
+        return plan_memory(graph, wishes)
+    return previous.memory if previous.memory.wishes == wishes else previous.memory.again(wishes)
 
 
 def _limits(options: Options) -> Limits:

@@ -8,12 +8,20 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
 from gexplorer.errors import OptionError
+from gexplorer.memory.orders import ORDERS
+from gexplorer.memory.policy import parse_never_reuse
+from gexplorer.memory.wishes import Wishes
 
 Verify = Literal["off", "per-step"]
 FusionMode = Literal["full", "fast"]
 DimText = int | str
 
+_SWITCH = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
 _NUMBER = re.compile(r"[0-9]{1,18}")
+_SIZE = re.compile(r"([0-9]{1,18}) ?([KMGT])(?:i?B)?", re.IGNORECASE)
+_BYTES = ("fold_read_bytes", "fold_growth_bytes", "mem_workspace_size")
+# GE's own names of a switch that the articles name the other way round: of its tool and of its sessions.
+_OPPOSITES = {"disable_reuse_memory": "enable_mem_reuse", "ge.exec.disableReuseMemory": "enable_mem_reuse"}
 _LIKE_A_NUMBER = re.compile(r"[+-]?[0-9]+$|[+-]")
 
 
@@ -33,6 +41,18 @@ class Options:
         fold_growth_bytes: one fold may add at most so many bytes to the model.
         verify: ``per-step`` runs the model after every step and compares it with the model as read.
         seeds: seeds of the random inputs for ``verify``.
+        order: execution order: ``as_written``, GE's ``bfs``, ``dfs``, ``rdfs``, ``stable_rdfs``, or ``memory_aware``.
+        memory: how memory is planned: ``fast``, ``balanced``, ``exact``, ``safe``, or the name of a planner.
+        memory_alignment: ``ge`` for GE's padding and blocks of 512 bytes, ``none`` for none.
+        memory_search_nodes: how many nodes a search for a plan may visit; -1 for what the mode says.
+        enable_mem_reuse: false gives no tensor bytes that another one had (the articles' name; GE's opposites,
+            ``disable_reuse_memory`` and ``ge.exec.disableReuseMemory``, are understood too).
+        mem_workspace_size: a pool of more bytes is an error; 0 for no limit. (The articles' name. Their program gives
+            bytes; their file has 8388608 for 8 GB, which would be KiB.)
+        mem_allocator_strategy: 0 for what ``memory`` says, 1 for greedy by size (the articles' name and meaning).
+        no_reuse: tensors, or operators by name or type, whose memory nobody else gets (GE's OP_NO_REUSE_MEM).
+        pins: offset in the pool that a tensor must have.
+        apart: pairs of tensors that must not share a byte, each ``A,B``.
     """
 
     soc: str = "Ascend910B3"
@@ -46,14 +66,24 @@ class Options:
     fold_growth_bytes: int = 1 << 20
     verify: Verify = "off"
     seeds: tuple[int, ...] = (0,)
+    order: str = "as_written"
+    memory: str = "balanced"
+    memory_alignment: str = "ge"
+    memory_search_nodes: int = -1
+    enable_mem_reuse: bool = True
+    mem_workspace_size: int = 0
+    mem_allocator_strategy: int = 0
+    no_reuse: tuple[str, ...] = ()
+    pins: Mapping[str, int] = field(default_factory=dict)
+    apart: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         given: dict[str, object] = {f.name: getattr(self, f.name) for f in fields(self)}  # of any type, as yet
-        for name in ("fold_read_bytes", "fold_growth_bytes"):
+        for name in _BYTES:
             value = given[name]
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise OptionError(f"{name}: a number of bytes is wanted, not {value!r}")
-        for name in ("shapes", "fusion", "allowed", "priorities"):
+        for name in ("shapes", "fusion", "allowed", "priorities", "pins"):
             if not isinstance(given[name], Mapping):
                 raise OptionError(f"{name}: a mapping by name is wanted, not {given[name]!r}")
         seeds = given["seeds"]
@@ -65,15 +95,41 @@ class Options:
             raise OptionError(f"fusion_mode: full or fast is wanted, not {self.fusion_mode!r}")
         if not isinstance(given["soc"], str) or not self.soc:
             raise OptionError("soc: the name of a chip is wanted")
+        if not isinstance(given["order"], str) or self.order not in ORDERS:
+            raise OptionError(f"order: one of {', '.join(ORDERS)} is wanted, not {self.order!r}")
+        if given["enable_mem_reuse"] not in (True, False):
+            raise OptionError(f"enable_mem_reuse: true or false is wanted, not {given['enable_mem_reuse']!r}")
+        if given["mem_allocator_strategy"] not in (0, 1):
+            raise OptionError(f"mem_allocator_strategy: 0 or 1 is wanted, not {given['mem_allocator_strategy']!r}")
+        nodes = given["memory_search_nodes"]
+        if not isinstance(nodes, int) or isinstance(nodes, bool) or nodes < -1:
+            raise OptionError(f"memory_search_nodes: a number from 0 is wanted, or -1, not {nodes!r}")
+        self.wishes()
+
+    def wishes(self) -> Wishes:
+        """What the memory stage is asked for. Raises OptionError where a mode or planner does not exist."""
+        return Wishes(
+            mode="greedy_by_size" if self.mem_allocator_strategy == 1 else self.memory,
+            reuse=self.enable_mem_reuse,
+            limit_bytes=self.mem_workspace_size,
+            alignment=self.memory_alignment,
+            never_reuse=self.no_reuse,
+            pins=self.pins,
+            apart=self.apart,
+            search_nodes=self.memory_search_nodes if self.memory_search_nodes >= 0 else None,
+        )
 
     def with_changes(self, changes: Mapping[str, object]) -> Options:
         """Options with some fields replaced; mappings are merged. Raises OptionError for an unknown field."""
         known = {f.name for f in fields(self)}
         merged: dict[str, object] = {}
-        for name, value in changes.items():
+        for name, value in _in_our_names(changes).items():
             if name not in known:
                 raise OptionError(f"no option {name!r}; there are: {', '.join(sorted(known))}")
             old = getattr(self, name)
+            value = (
+                tuple(value) if isinstance(old, tuple) and isinstance(value, list) else value
+            )  # as ``as_dict`` says it
             merged[name] = {**old, **value} if isinstance(old, Mapping) and isinstance(value, Mapping) else value
         return replace(self, **merged)
 
@@ -88,18 +144,38 @@ class Options:
         return result
 
 
+def _in_our_names(changes: Mapping[str, object]) -> Mapping[str, object]:
+    """GE's names of what we call by the opposite, turned round."""
+    ours = {name: value for name, value in changes.items() if name not in _OPPOSITES}
+    for name in _OPPOSITES.keys() & changes.keys():
+        value, opposite = changes[name], _OPPOSITES[name]
+        if value not in (True, False):
+            raise OptionError(f"{name}: 0 or 1 is wanted, not {value!r}")
+        if ours.setdefault(opposite, not value) != (not value):
+            raise OptionError(f"{name} and {opposite} contradict each other")
+    return ours
+
+
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    """Options that the articles set by environment variables (the real GE has none of these, see A1).
+    """Options that environment variables set: two of the articles (the real GE has none of those), one of GE.
 
     Raises:
         OptionError: a variable has a value that means nothing.
     """
+    found: dict[str, object] = {}
     mode = environment.get("GE_FUSION_PASS_MODE")
-    if mode is None:
-        return {}
-    if mode not in ("fast", "full"):
-        raise OptionError(f"GE_FUSION_PASS_MODE: fast or full is wanted, not {mode!r}")
-    return {"fusion_mode": mode}
+    if mode is not None:
+        if mode not in ("fast", "full"):
+            raise OptionError(f"GE_FUSION_PASS_MODE: fast or full is wanted, not {mode!r}")
+        found["fusion_mode"] = mode
+    planning = environment.get("GE_MEM_PLANNING_MODE")
+    if planning is not None:
+        if planning not in ("fast", "safe"):
+            raise OptionError(f"GE_MEM_PLANNING_MODE: fast or safe is wanted, not {planning!r}")
+        found["memory"] = planning
+    if (names := environment.get("OP_NO_REUSE_MEM")) is not None:
+        found["no_reuse"] = parse_never_reuse(names)
+    return found
 
 
 def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[DimText, ...]]:
@@ -124,14 +200,20 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
     settings: dict[str, object] = {}
     for text in texts:
         key, equals, value = text.partition("=")
-        if not equals or key not in {f.name for f in fields(defaults)}:
-            known = ", ".join(f.name for f in fields(defaults))
-            raise OptionError(f"--set {text!r}: KEY=VALUE is wanted, with a KEY of {known}")
-        default = getattr(defaults, key)
+        known = [*(f.name for f in fields(defaults)), *_OPPOSITES]
+        if not equals or key not in known:
+            raise OptionError(f"--set {text!r}: KEY=VALUE is wanted, with a KEY of {', '.join(known)}")
+        default = getattr(defaults, _OPPOSITES.get(key, key))
         try:
-            if isinstance(default, int):
+            if isinstance(default, bool):
+                settings[key] = _SWITCH[value.lower()]
+            elif key in _BYTES and (size := _SIZE.fullmatch(value.strip())):
+                settings[key] = int(size[1]) << 10 * (1 + "KMGT".index(size[2].upper()))
+            elif isinstance(default, int):
                 settings[key] = int(value, 0)
-            elif isinstance(default, tuple):
+            elif key == "no_reuse":
+                settings[key] = parse_never_reuse(value)
+            elif key == "seeds":
                 settings[key] = tuple(int(item) for item in value.split(","))
             elif isinstance(default, str):
                 settings[key] = value
@@ -139,4 +221,6 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
                 raise OptionError(f"--set {key}: this option has a flag of its own")
         except ValueError:
             raise OptionError(f"--set {key}: {value!r} is not a number") from None
+        except KeyError:
+            raise OptionError(f"--set {key}: true or false is wanted, not {value!r}") from None
     return settings

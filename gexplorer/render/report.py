@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 from gexplorer.output import write_file
 from gexplorer.render.chart import sparkline
 from gexplorer.render.html import document, h
+from gexplorer.render.report_memory import memory_section
 from gexplorer.render.report_steps import stages_table
 from gexplorer.render.report_tables import model_section, operators_section
 from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, time_text
@@ -31,6 +32,7 @@ def render_html(data: Report) -> str:
         _header(data),
         h("section", h("h2", "What happened"), stages_table(data), aria_label="What happened"),
         operators_section(data),
+        memory_section(data.memory) if data.memory is not None else None,
         model_section(data.model),
         _repeat(data),
     )

@@ -44,7 +44,7 @@ def operators_section(data: Report) -> Element:
         _units(data.units) if data.units else None,
         h(
             "div",
-            _table(
+            table(
                 (
                     "ONNX operator",
                     "#before",
@@ -168,7 +168,7 @@ def _parts(parts: Sequence[Part]) -> Element:
             "summary",
             f"The graph falls into {plural_text(len(parts), 'part')} that one engine each runs at a stretch",
         ),
-        h("div", _table(("part", "engine", "#nodes"), rows, "Parts"), class_="card"),
+        h("div", table(("part", "engine", "#nodes"), rows, "Parts"), class_="card"),
         h("p", f"… {plural_text(left, 'more part')}", class_="waiting") if left else None,
         class_="more",
         open="" if len(parts) <= SHOWN_TENSORS else None,
@@ -182,14 +182,14 @@ def _tensors(noun: str, tensors: Sequence[Tensor]) -> Element:
     more = h(
         "details",
         h("summary", f"{count_text(len(tensors) - len(shown))} more"),
-        _table(("name", "type"), [_tensor(tensor) for tensor in rest], f"more {noun}s"),
+        table(("name", "type"), [_tensor(tensor) for tensor in rest], f"more {noun}s"),
         h("p", f"… {count_text(left)} more", class_="waiting") if left else None,
         class_="more",
     )
     return h(
         "div",
         h("h3", title),
-        _table(("name", "type"), [_tensor(tensor) for tensor in shown], title) if shown else None,
+        table(("name", "type"), [_tensor(tensor) for tensor in shown], title) if shown else None,
         more if rest else None,
         class_="card",
     )
@@ -199,7 +199,7 @@ def _tensor(tensor: Tensor) -> Element:
     return h("tr", h("td", tensor.name, class_="name"), h("td", tensor.type or "unknown", class_="name"))
 
 
-def _table(heads: Sequence[str], rows: Sequence[Element], label: str) -> Element:
+def table(heads: Sequence[str], rows: Sequence[Element], label: str) -> Element:
     """A table that scrolls by itself when the page is narrow; a head that starts with # is a number's."""
     return h(
         "div",

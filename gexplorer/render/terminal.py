@@ -24,7 +24,9 @@ EXAMPLES = 3
 
 
 def print_compilation(compiled: Compilation) -> None:
-    """The result of ``gexplorer compile``: model, steps, and what stood in the way."""
+    """The result of ``gexplorer compile``: model, steps, memory, and what stood in the way."""
+    from gexplorer.render.terminal_memory import memory_lines
+
     out = console()
     source = compiled.source
     graph = compiled.graph
@@ -40,6 +42,9 @@ def print_compilation(compiled: Compilation) -> None:
         out.print(f"[yellow]weights not available:[/yellow] {files}; what needs their bytes is skipped")
     out.print()
     print_steps(compiled.steps)
+    out.print("\n[bold]memory[/bold]")
+    for line in memory_lines(compiled.memory):
+        out.print(Padding(line, (0, 0, 0, 2)))
     built = {step.stage for step in compiled.steps}
     waiting = [stage for stage in STAGES if stage not in built]
     if waiting:
@@ -188,9 +193,14 @@ def _print_grouped(out: Console, step: Step, records: Sequence[Rewrite] | Sequen
 
 def escape(text: str) -> str:
     """Text from a model, with what would command rich or the terminal spelled out."""
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return markup.escape(text)
+    return markup.escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """Text with what does not print, such as line ends, spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def console() -> Console:

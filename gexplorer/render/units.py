@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, floor
+
 
 def count_text(count: int) -> str:
     """A count with thousands separators: ``4,296``."""
@@ -43,6 +45,20 @@ def change_text(before: float, after: float) -> str:
     percent = (after - before) / before * 100
     digits = f"{abs(percent):.1f}" if abs(percent) < 99.95 else f"{abs(percent):,.0f}"
     return f"{'−' if percent < 0 else '+'}{'<0.1' if digits == '0.0' else digits} %"
+
+
+def percent_text(share: float) -> str:
+    """A share in per cent with one digit behind the point, which is not rounded to nothing or to all."""
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    return ">99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.1f} %"
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio with four digits behind the point; rounded away from 1, so that only what is 1 reads 1.0000."""
+    if ratio >= 10:
+        return f"{ratio:,.1f}"
+    return f"{(ceil if ratio > 1 else floor)(ratio * 1e4) / 1e4:.4f}"
 
 
 def shortened(text: str, length: int) -> str:

@@ -1,8 +1,8 @@
 """The compilation as log lines for those who grep: ``FusionOp``, ``AutoFusion``, ``UnsupportedOp`` and timings.
 
 The frame is that of CANN's plog (``[LEVEL] MODULE(pid,process):time [file:line]tid Function:message``). The words come
-from the articles (A2, A3) where they name them; ``[GEPERFTRACE]`` lines are the real GE's form, ``Graph Pass (…): …ms``
-is A1's.
+from the articles (A2, A3) where they name them; ``[GEPERFTRACE]`` and ``[IMAS]`` lines are the real GE's form,
+``Graph Pass (…): …ms`` is A1's.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gexplorer.ops.row import Outcome
 from gexplorer.ops.table import lookup, unsupported_line
 from gexplorer.trace.records import Step
+from gexplorer.views.memory_log import memory_log
+
+if TYPE_CHECKING:
+    from gexplorer.memory.stage import Memory
 
 MODULE = "GE"
 
@@ -33,8 +38,14 @@ class Line:
     message: str
 
 
-def log_lines(steps: Sequence[Step]) -> Iterator[Line]:
-    """Every line of a compilation, in the order of its steps."""
+def log_lines(steps: Sequence[Step], memory: Memory | None = None, order: str = "as_written") -> Iterator[Line]:
+    """Every line of a compilation, in the order of its steps.
+
+    Args:
+        steps: the steps.
+        memory: the memory's plan, where there is one.
+        order: the execution order that was asked for.
+    """
     for step in steps:
         for rewrite in step.rewrites if step.is_fusion else ():
             yield Line("INFO", step.name, f"FusionOp {step.ge_name or step.name}: {step.reason(rewrite)}")
@@ -48,15 +59,20 @@ def log_lines(steps: Sequence[Step]) -> Iterator[Line]:
         yield Line("INFO", step.name, f"[GEPERFTRACE] The time cost of {name} is [{micros}] micro second(s).")
     if steps:
         yield from _unsupported(steps[-1])
+    if memory is not None:
+        yield from (Line("INFO", "memory_assignment", message) for message in memory_log(memory, order))
     for stage in dict.fromkeys(step.stage for step in steps):
         seconds = sum(step.seconds for step in steps if step.stage == stage)
         yield Line("INFO", stage, f"Graph Pass ({stage}): {seconds * 1e3:.0f}ms")
 
 
 def framed(line: Line, when: datetime, pid: int) -> str:
-    """A line in the frame of CANN's plog."""
+    """A line in the frame of CANN's plog; what does not print, such as a line end in a name, is spelled out."""
+    message = line.message
+    if not message.isprintable():
+        message = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
     stamp = f"{when:%Y-%m-%d-%H:%M:%S}.{when.microsecond // 1000:03d}.{when.microsecond % 1000:03d}"
-    return f"[{line.level}] {MODULE}({pid},gexplorer):{stamp} [{line.place}]{pid} compile:{line.message}"
+    return f"[{line.level}] {MODULE}({pid},gexplorer):{stamp} [{line.place}]{pid} compile:{message}"
 
 
 def _unsupported(last: Step) -> Iterator[Line]:

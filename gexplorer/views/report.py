@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gexplorer.ir.graph import Graph
 from gexplorer.options import Options
@@ -14,9 +14,13 @@ from gexplorer.passes.manager import all_passes, chosen_passes
 from gexplorer.trace.records import STAGES, Step, Steps
 from gexplorer.views.describe import type_text
 from gexplorer.views.groups import StepGroups, step_groups
+from gexplorer.views.memory_report import MemoryReport, memory_report
 from gexplorer.views.operators import OperatorRow, Part, fallback_count, operator_rows, parts, unit_counts
 from gexplorer.views.scope import Scope
 from gexplorer.views.summary import Compiled, kernels
+
+if TYPE_CHECKING:
+    from gexplorer.memory.stage import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,7 @@ class Report:
         operators: before and after.
         units: nodes a unit has after.
         parts: of the outermost graph.
+        memory: who lies where; None where no memory was planned.
         command: repeats the report on the command line.
         python: repeats it in Python.
     """
@@ -157,6 +162,7 @@ class Report:
     operators: tuple[OperatorRow, ...]
     units: tuple[tuple[str, int], ...]
     parts: tuple[Part, ...]
+    memory: MemoryReport | None
     command: str
     python: str
 
@@ -166,12 +172,13 @@ def report_data(compilation: Compiled) -> Report:
     steps, options = compilation.steps, compilation.options
     before, after = _as_read(steps), steps[-1].after
     operators = operator_rows(before, after)
+    memory = compilation.memory
     return Report(
         version=_version(),
         soc=options.soc,
         options=tuple((name, _text(value)) for name, value in changed_options(options).items()),
         model=_model(compilation, before),
-        figures=_figures(steps, before, after),
+        figures=(*_figures(steps, before, after), *_pool(memory)),
         fallbacks=fallback_count(operators),
         verified=options.verify == "per-step",
         seconds=sum(step.seconds for step in steps),
@@ -181,6 +188,7 @@ def report_data(compilation: Compiled) -> Report:
         operators=tuple(operators),
         units=tuple(unit_counts(operators)),
         parts=tuple(parts(after)),
+        memory=None if memory is None else memory_report(memory),
         command=command_line(compilation.source.name, options),
         python=python_line(compilation.source.name, options),
     )
@@ -194,7 +202,7 @@ def changed_options(options: Options) -> dict[str, object]:
 
 
 def command_line(model: str, options: Options) -> str:
-    """The command that makes the same report, quoted for a POSIX shell."""
+    """The command that makes the same report (but for what only Python can ask for), quoted for a POSIX shell."""
     words = ["gexplorer", "report", model]
     for name, value in changed_options(options).items():
         match name:
@@ -206,6 +214,10 @@ def command_line(model: str, options: Options) -> str:
             case "fusion":
                 for rule, on in options.fusion.items():
                     words += ["--on" if on else "--off", rule]
+            case "memory":
+                words += ["--memory", options.memory]
+            case "pins" | "apart":
+                pass  # the command line has them as questions only: gexplorer planners --pin, --apart
             case _:
                 text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
                 words += ["--set", f"{name}={text}"]
@@ -232,6 +244,13 @@ def _figures(steps: Steps, before: Graph, after: Graph) -> tuple[Figure, ...]:
         Figure("Kernels", len(kernels(before)), len(kernels(after)), note="launches; a view launches none"),
         Figure("Constants", _constant_bytes(before), _constant_bytes(after), "bytes", "weights and folded values"),
     )
+
+
+def _pool(memory: Memory | None) -> tuple[Figure, ...]:
+    if memory is None:
+        return ()
+    unplanned = memory.plan.problem.unplanned_bytes
+    return (Figure("Memory pool", unplanned, memory.pool_bytes, "bytes", "shared by intermediate results"),)
 
 
 def _constant_bytes(graph: Graph) -> int:

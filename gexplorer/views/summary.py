@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gexplorer.frontends.onnx import SourceModel
 from gexplorer.ir.graph import Graph
@@ -10,6 +10,10 @@ from gexplorer.ir.types import TensorType
 from gexplorer.options import Options
 from gexplorer.passes.manager import all_passes, chosen_passes
 from gexplorer.trace.records import STAGES, Step, Steps
+from gexplorer.views.memory import memory_summary
+
+if TYPE_CHECKING:
+    from gexplorer.memory.stage import Memory
 
 SCHEMA = "gexplorer.summary/1"
 
@@ -32,6 +36,11 @@ class Compiled(Protocol):
         """Every step."""
         ...
 
+    @property
+    def memory(self) -> Memory | None:
+        """The memory's plan; None where none was made."""
+        ...
+
 
 def summarise(compilation: Compiled) -> dict[str, object]:
     """The summary object; stages that are not built yet have no steps and null results."""
@@ -51,7 +60,7 @@ def summarise(compilation: Compiled) -> dict[str, object]:
         "steps": [step_row(step) for step in steps],
         "rules": rule_rows(steps, compilation.options),
         "graph": _graph(steps[-1].after),
-        "memory": None,
+        "memory": None if compilation.memory is None else memory_summary(compilation.memory),
         "schedule": None,
         "cost": None,
         "validation": None,

@@ -1,6 +1,5 @@
 """The report in a real browser: nothing loaded, nothing logged, nothing wider than the screen."""
 
-import shutil
 from pathlib import Path
 
 import onnx
@@ -8,36 +7,12 @@ import pytest
 
 import gexplorer as gx
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Debian's chromium is not installed")
-
 LONG = "/model/layers.0/self_attn/" + "very_long_name_without_a_break_" * 6
 MODEL = """<ir_version: 9, opset_import: ["" : 17]>
 g (float[n,4] x) => (float[n,4] y) <float[4] one = {1, 1, 1, 1}, int64[2] s = {-1, 4}> {
     a = Identity(x) b = Mul(a, one) c = Reshape(b, s) d = Reshape(c, s)
     e = Neg(d) f = Neg(d) i = Add(e, f) j = Sin(i) k = Cos(i) l = Exp(i) m = Sum(j, k, l) y = Relu(m)
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

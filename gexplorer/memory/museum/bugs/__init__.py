@@ -1,0 +1,1 @@
+"""One file a bug; each is found by itself."""

@@ -1,0 +1,47 @@
+"""In place under a parallel executor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gexplorer.memory.happens_before import clocks_of
+from gexplorer.memory.museum.exhibit import Spoilt, TensorBug
+from gexplorer.memory.museum.plans import PlacedTensors, apart
+from gexplorer.memory.museum.sketch import Sketch
+from gexplorer.memory.needs import is_kept
+from gexplorer.memory.program import Sharing
+
+
+class InPlaceBesideABranch(TensorBug):
+    """An operator writes over its input in place while a parallel branch may still be reading it.
+
+    It is the last reader only in the order in which operators were listed.
+    """
+
+    name = "in_place_beside_a_branch"
+    issues = ("https://github.com/microsoft/onnxruntime/pull/7645",)
+    code = "reuse_races"
+
+    def example(self) -> PlacedTensors:
+        """Two branches read x; the second in the list is in place."""
+        sketch = Sketch({"input": 1024}).run("make", "input", {"x": 1024}, stream=0)
+        sketch.run("left", "x", {"l": 1024}, stream=1).sync("make", "left")
+        sketch.run("relu", "x", {"r": 1024}, stream=0).may(Sharing.IN_PLACE, "r", "x")
+        return apart(sketch.run("join", "l r", {"y": 1024}, stream=0).sync("left", "join").program())
+
+    def spoil_tensors(self, plan: PlacedTensors) -> Spoilt | None:
+        """Takes the first permission to write in place that only the order of the list makes right."""
+        program, share = plan.program, plan.program.may_share
+        if program.streams is None:
+            return None
+        clocks, kept, size = clocks_of(program), is_kept(program), program.size_bytes
+        for row in np.flatnonzero(share.sharing == Sharing.IN_PLACE).tolist():
+            guest, host, point = int(share.guest[row]), int(share.host[row]), int(share.point[row])
+            readers = program.readers(host).tolist()
+            alone = np.count_nonzero((share.guest == host) | (share.host == host)) == 1
+            alone &= np.count_nonzero((share.guest == guest) | (share.host == guest)) == 1
+            fits = alone and not kept[host] and not kept[guest] and size[host] == size[guest] > 0
+            loose = any(read < point and not clocks.before(read, point) for read in readers)
+            if fits and plan.needed[host] == point and loose:
+                return Spoilt(plan.put(guest, host), (host, guest))
+        return None
