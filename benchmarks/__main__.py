@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import growth, machine, memory, models, results, startup
+from benchmarks import growth, machine, models, results, startup
 from benchmarks.measure import Limits, Run, measure
 from benchmarks.prepare import prepare
 from benchmarks.tools import TOOLS
@@ -21,15 +21,13 @@ def main() -> None:
     """Runs what was asked for, tells each result at once, then writes files."""
     asked = _arguments()
     limits = Limits(asked.limit, int(asked.memory * (1 << 30)))
-    facts = machine.facts(["onnx", *(TOOLS[tool].package for tool in asked.tools), "omnimalloc"])
+    facts = machine.facts(["onnx", *(TOOLS[tool].package for tool in asked.tools)])
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     with tempfile.TemporaryDirectory() as folder:
         runs = _compare(asked.models, asked.tools, Path(folder), limits)
         grown = {} if asked.only_peers else growth.measure_growth(Path(folder), limits)
     started = {} if asked.only_peers else startup.measure()
-    planned = [] if asked.only_peers else memory.measure(memory.planners(), memory.instances())
-    checks = results.checks(runs, grown, started) + memory.checks(planned)
-    for check in checks:
+    for check in results.checks(runs, grown, started):
         print("{:40} target {:>8}   measured {:>8}   {}".format(*check))
     if asked.json:
         document = {
@@ -38,12 +36,11 @@ def main() -> None:
             "runs": [asdict(run) | {"ratio": ratio} for run, ratio in zip(runs, results.ratios(runs), strict=True)],
             "growth": {"exponent": growth.exponent(grown), "cpu_seconds": grown} if grown else None,
             "startup": started or None,
-            "memory": [asdict(run) for run in planned],
         }
         text = json.dumps(document, indent=1) + "\n"
         sys.stdout.write(text) if asked.json == "-" else Path(asked.json).write_text(text)
     if asked.write:
-        PAGE.write_text(results.markdown(runs, grown, started, planned, facts, limits))
+        PAGE.write_text(results.markdown(runs, grown, started, facts, limits))
 
 
 def _compare(names: list[str], tools: list[str], folder: Path, limits: Limits) -> list[Run]:

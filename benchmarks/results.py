@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchmarks import memory
 from benchmarks.growth import exponent
 from benchmarks.measure import Limits, Run
 
@@ -73,7 +72,6 @@ def markdown(
     runs: Sequence[Run],
     growth: Mapping[int, float],
     startup: Mapping[str, float],
-    planned: Sequence[memory.Planned],
     machine: Mapping[str, str],
     limits: Limits,
 ) -> str:
@@ -94,7 +92,7 @@ def markdown(
         "those zeros; elsewhere it saves its result, as its offline mode does. The zoo's weights are float16 and "
         "stored transposed, as exported: a tool that folds the transposes reads and copies them all.",
         "## Targets",
-        _table(("", "target", "measured", ""), checks(runs, growth, startup) + memory.checks(planned)),
+        _table(("", "target", "measured", ""), checks(runs, growth, startup)),
     ]
     for model in dict.fromkeys(run.model for run in runs):
         cells = [row(run, ratio) for run, ratio in by_run if run.model == model]
@@ -107,8 +105,6 @@ def markdown(
     if startup:
         parts += ["## Start-up", "CPU seconds of a fresh process, the interpreter included; median of five."]
         parts += [_table(("command", "CPU s"), [(f"`{name}`", f"{s:.3f}") for name, s in startup.items()])]
-    if planned:
-        parts += memory.markdown(planned)
     parts += ["## Machine", _table(("", ""), list(machine.items()))]
     return "\n\n".join(parts) + "\n"
 
