@@ -58,6 +58,9 @@ class Compilation:
     memory: Memory = field(repr=False)
     contents: Mapping[str, tuple[Dim, ...]] = field(repr=False)
 
+    def __repr__(self) -> str:
+        return f"Compilation({self.source.name!r}, {len(self.steps)} steps, {self.graph!r}, {self.memory!r})"
+
     @property
     def graph(self) -> Graph:
         """The graph after the last step."""

@@ -42,7 +42,9 @@ class Omnimalloc(Planner):
         offsets = np.zeros(len(problem), dtype=np.int64)
         note = "nothing to place"
         if len(members):
-            columns = (column[members].tolist() for column in (problem.size_bytes, problem.lower, problem.upper))
+            start = problem.lower.min()  # it counts time from 0
+            columns = [problem.size_bytes, problem.lower - start, problem.upper - start]
+            columns = [column[members].tolist() for column in columns]
             offsets[members], note = _solve(list(zip(*columns, strict=True)), effort)
         return placement(problem, offsets, note=note)
 

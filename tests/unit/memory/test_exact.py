@@ -118,3 +118,10 @@ def test_omnimalloc_is_sound(nodes):
     found = place(problem, nodes, "omnimalloc")
     assert faults(problem, found) == []
     assert ("exact" in found.note) == (nodes > 0)
+
+
+@pytest.mark.parametrize("nodes", [0, 10_000])
+def test_omnimalloc_s_time_may_begin_before_0(nodes):
+    pytest.importorskip("omnimalloc")
+    problem = make_problem([-5, -3, 2], [-2, 2, 3], [4, 4, 8])
+    assert place(problem, nodes, "omnimalloc").pool_bytes == 8

@@ -362,6 +362,15 @@ def test_what_a_wish_changes(memory):
     assert moved["peak"][0] < moved["peak"][1]
 
 
+def test_a_pin_above_the_pool_does_not_move_the_peak(memory):
+    """The pool must reach to its end; no more is alive than before."""
+    end = memory.pool_bytes + 512 * 100
+    after = memory.what_if(pins={memory.plan.problem.names[0]: end})
+    moved = {change.label: (change.before, change.after) for change in changes(memory, after)}
+    assert moved["pool"][1] > end
+    assert moved["peak"][0] == moved["peak"][1]
+
+
 # -- log lines ----------------------------------------------------------------------------------------------------
 
 SET = re.compile(
