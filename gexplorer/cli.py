@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from gexplorer.commands.articles import articles
+from gexplorer.commands.cost import chips, cost, validate_cost
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, switches_of, with_switches
+from gexplorer.commands.memory import memory, plan, planners
+from gexplorer.commands.results import require_targets, write_json
 from gexplorer.errors import GexplorerError, OptionError
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
-    from gexplorer.passes.manager import Progress
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class _Group(click.Group):
@@ -51,7 +47,7 @@ class _Group(click.Group):
             ctx.exit(1)
 
 
-@click.group(cls=_Group, context_settings=_SETTINGS)
+@click.group(cls=_Group, context_settings=SETTINGS)
 @click.version_option(package_name="gexplorer")
 def cli() -> None:
     """Watch a graph compiler turn an ONNX model into an offline NPU program.
@@ -60,114 +56,25 @@ def cli() -> None:
     """
 
 
-# The flags that say which passes and rules run.
-switch_options = (
-    click.option("--preset", default=None, metavar="NAME", help="ge (default), unconfigured, tensorrt-like or all."),
-    click.option("--switch", type=click.Path(path_type=Path), help="A fusion switch file: text, JSON or INI."),
-    click.option("--off", multiple=True, metavar="RULE[:NODE]", help="Switch a pass, a rule or one match off."),
-    click.option("--on", multiple=True, metavar="RULE[:NODE]", help="Switch a pass, a rule or one match on."),
-)
-
-
-def _with_switches(command: Command) -> Command:
-    for decorate in reversed(switch_options):
-        command = decorate(command)
-    return command
-
-
-def compile_options(command: Command) -> Command:
-    """The flags that every command which compiles has."""
-    for decorate in reversed(
-        (
-            click.argument("model"),
-            click.option("--soc", default=None, metavar="NAME", help="The chip, such as Ascend910B3."),
-            click.option("--shape", "shapes", multiple=True, metavar="NAME:1,3,224,224", help="Shape of an input."),
-            *switch_options,
-            click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
-        )
-    ):
-        command = decorate(command)
-    return command
-
-
-def compile_model(
-    model: str,
-    soc: str | None,
-    shapes: tuple[str, ...],
-    preset: str | None,
-    switch: Path | None,
-    off: tuple[str, ...],
-    on: tuple[str, ...],
-    settings: tuple[str, ...],
-) -> Compilation:
-    """Compiles what the common flags ask for, with progress when somebody watches."""
-    from gexplorer.compiler import compile as compile_  # the heavy imports start here
-    from gexplorer.options import parse_settings, parse_shapes
-
-    options = parse_settings(settings)
-    options["shapes"] = parse_shapes(shapes)
-    options |= _switches(switch, on, off)
-    if preset is not None:
-        options["preset"] = preset
-    if soc is not None:
-        options["soc"] = soc
-    with _progress() as tell:
-        return compile_(model, tell=tell, **options)
-
-
-def _switches(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) -> dict[str, object]:
-    """Options for what a switch file says, then what the flags say."""
-    both = sorted({*on} & {*off})
-    if both:
-        raise OptionError(f"{both[0]} is switched both on and off")
-    wanted = dict.fromkeys(on, True) | dict.fromkeys(off, False)
-    if switch is None:
-        return {"fusion": wanted}
-    from gexplorer.passes.fusion.switch_file import read_switch_file
-    from gexplorer.passes.manager import all_passes
-
-    file = read_switch_file(switch, [name for p in all_passes() for name in (p.name, p.ge_name) if name])
-    if file.unmodelled:
-        shown = ", ".join(file.unmodelled[:5]) + (", ..." if len(file.unmodelled) > 5 else "")
-        click.echo(f"{switch}: gexplorer has no rule for {len(file.unmodelled)} of the names: {shown}", err=True)
-    priorities = {name: number for name, number in file.priorities.items() if name not in file.unmodelled}
-    return {"fusion": {**file.switches, **wanted}, "allowed": file.limits, "priorities": priorities}
-
-
-@contextmanager
-def _progress() -> Generator[Callable[[Progress], None] | None]:
-    """A progress line on stderr, only on a terminal and only for work longer than a second."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from gexplorer.render.terminal import ProgressLine
-
-    line = ProgressLine()
-    try:
-        yield line.tell
-    finally:
-        line.clear()
-
-
-@cli.command(context_settings=_SETTINGS)
+@cli.command(context_settings=SETTINGS)
 @compile_options
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the summary as JSON; - for standard output.")
 @click.option("--log", "log_to", metavar="FILE|-", help="Write log lines as CANN does; - for standard error.")
 def compile(json_to: str | None, log_to: str | None, **common: Any) -> None:
     """Compile a model and print what each stage did."""
-    _require_writable(json_to, log_to)
+    require_targets(json_to, log_to)
     compiled = compile_model(**common)
     if log_to is not None:
         _write_log(compiled, log_to)
     if json_to is not None:
-        _write_json(compiled.summary(), json_to)
+        write_json(compiled.summary(), json_to)
     if json_to != "-":
         from gexplorer.render.terminal import print_compilation
 
         print_compilation(compiled)
 
 
-@cli.command(context_settings=_SETTINGS)
+@cli.command(context_settings=SETTINGS)
 @compile_options
 @click.option("--step", metavar="N|NAME", help="Show one step: what it rewrote and what nearly.")
 @click.option("--onnx", "onnx_to", type=click.Path(path_type=Path), help="Write the graph after the step as ONNX.")
@@ -178,7 +85,7 @@ def steps(
     step: str | None, onnx_to: Path | None, as_text: bool, every: bool, json_to: str | None, **common: Any
 ) -> None:
     """List the steps of a compilation, show one, or write its graph as a runnable ONNX model."""
-    _require_writable(onnx_to, json_to)
+    require_targets(onnx_to, json_to)
     compiled = compile_model(**common)
     chosen = _step(compiled, step)
     if onnx_to is not None:
@@ -195,7 +102,7 @@ def steps(
     if json_to is not None:
         from gexplorer.views.steps import step_detail, step_list
 
-        _write_json(step_detail(chosen) if step is not None else step_list(compiled.steps), json_to)
+        write_json(step_detail(chosen) if step is not None else step_list(compiled.steps), json_to)
         return
     from gexplorer.render.terminal import print_step, print_steps
 
@@ -205,34 +112,41 @@ def steps(
         print_step(chosen)
 
 
-@cli.command(context_settings=_SETTINGS)
+@cli.command(context_settings=SETTINGS)
 @compile_options
-@click.option("--rule", metavar="RULE", help="Only this rule or pass.")
-@click.option("--node", metavar="NODE", help="Only places at this node, or blocked by it.")
-@click.option("--json", "json_to", metavar="FILE|-", help="Write near misses and blockers as JSON.")
-def why(rule: str | None, node: str | None, json_to: str | None, **common: Any) -> None:
+@click.option("--rule", metavar="RULE", help="Only this rule or pass: how its places add up, and near misses.")
+@click.option("--node", metavar="NODE", help="What every rule did with this node, or says of it.")
+@click.option("--all", "every", is_flag=True, help="Each place that a rule tried, not only near misses.")
+@click.option("--json", "json_to", metavar="FILE|-", help="Write misses, tallies and blockers as JSON.")
+def why(rule: str | None, node: str | None, every: bool, json_to: str | None, **common: Any) -> None:
     """Say why operators were not fused: every near miss, what blocked it, what would cure it."""
-    _require_writable(json_to)
+    require_targets(json_to)
     compiled = compile_model(**common)
-    misses = compiled.why(rule, node)
-    from dataclasses import asdict
+    closer = rule is not None or node is not None
+    misses = compiled.why(rule, node, every=every or closer)
+    from gexplorer.views.node_story import node_story, why_data
+    from gexplorer.views.why import ranked_blockers, tallies
 
-    from gexplorer.views.why import ranked_blockers
-
+    shown = misses if every or node is not None else [miss for miss in misses if miss.near]
+    counted = tallies(compiled.steps, misses, rule) if node is None else []
     blockers = ranked_blockers(compiled.steps)
+    story = node_story(compiled.steps, misses, node, rule) if node is not None else None
     if json_to is not None:
-        _write_json({"near_misses": [asdict(m) for m in misses], "blockers": [asdict(b) for b in blockers]}, json_to)
+        write_json(why_data(shown, counted, blockers, story), json_to)
         return
-    from gexplorer.render.terminal_why import print_why
+    from gexplorer.render.terminal_why import print_story, print_why
 
     if rule is not None and all(rule not in (p.name, p.ge_name) for p in compiled.plan.passes):
         click.echo(f"{rule} is switched off; --on {rule} switches it on.")
-        return
-    print_why(misses, blockers if rule is None and node is None else [])
+    elif story is not None:
+        print_story(story)
+    else:
+        counted = counted if every or closer else [tally for tally in counted if tally.near]
+        print_why(shown, counted, [] if closer else blockers, every=every)
 
 
-@cli.command(context_settings=_SETTINGS)
-@_with_switches
+@cli.command(context_settings=SETTINGS)
+@with_switches
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
 @click.option("--write", "write_to", type=click.Path(path_type=Path), help="Write a fusion switch file that says so.")
 @click.option("--form", type=click.Choice(["text", "json", "ini"]), default="text", help="Form of that file.")
@@ -251,7 +165,7 @@ def rules(
         from gexplorer.passes.fusion.switch_file import switch_file_text
         from gexplorer.passes.manager import all_passes, plan
 
-        switches = cast("dict[str, bool]", _switches(switch, on, off)["fusion"])
+        switches = cast("dict[str, bool]", switches_of(switch, on, off)["fusion"])
         running = {p.name for p in plan(switches, preset or "ge").passes}
         write_file(write_to, switch_file_text(all_passes(), running, form))
         click.echo(f"{write_to}: {len(running)} passes and rules on", err=True)
@@ -260,14 +174,14 @@ def rules(
 
     rows = rule_list()
     if json_to is not None:
-        _write_json(rows, json_to)
+        write_json(rows, json_to)
         return
     from gexplorer.render.terminal import print_rules
 
     print_rules(rows)
 
 
-@cli.command(context_settings=_SETTINGS)
+@cli.command(context_settings=SETTINGS)
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
 def zoo(json_to: str | None) -> None:
     """List the models that are built in, with the options that change them."""
@@ -275,23 +189,27 @@ def zoo(json_to: str | None) -> None:
 
     rows = zoo_list()
     if json_to is not None:
-        _write_json(rows, json_to)
+        write_json(rows, json_to)
         return
     from gexplorer.render.terminal import print_zoo
 
     print_zoo(rows)
 
 
-@cli.command(context_settings=_SETTINGS)
+@cli.command(context_settings=SETTINGS)
 @compile_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out.")
 def report(output: Path | None, **common: Any) -> None:
     """Write one self-contained HTML page about the compilation."""
-    _require_writable(output)
+    require_targets(output)
     compiled = compile_model(**common)
     path = output or Path(Path(compiled.source.name.partition(":")[0]).name).with_suffix(".html")
     compiled.report(path)
     click.echo(f"{path.resolve()}")
+
+
+for _command in (planners, plan, memory, cost, chips, validate_cost, articles):
+    cli.add_command(_command)
 
 
 def main() -> None:
@@ -319,29 +237,12 @@ def _write_log(compiled: Compilation, target: str) -> None:
     from gexplorer.views.log import framed, log_lines
 
     now, pid = datetime.now(), os.getpid()
-    text = "".join(f"{framed(line, now, pid)}\n" for line in log_lines(compiled.steps))
+    text = "".join(
+        f"{framed(line, now, pid)}\n" for line in log_lines(compiled.steps, compiled.memory, compiled.options.order)
+    )
     if target == "-":
         sys.stderr.write(text)
     else:
         from gexplorer.output import write_file
 
         write_file(target, text)
-
-
-def _write_json(data: object, target: str) -> None:
-    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-    if target == "-":
-        sys.stdout.buffer.write(text.encode())  # JSON is UTF-8 whatever the terminal is
-    else:
-        from gexplorer.output import write_file
-
-        write_file(target, text)
-
-
-def _require_writable(*targets: str | Path | None) -> None:
-    """Says before the work starts when its results cannot be written."""
-    from gexplorer.output import require_writable
-
-    for target in targets:
-        if target is not None and target != "-":
-            require_writable(Path(target))

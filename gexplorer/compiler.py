@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gexplorer.errors import ModelError, OptionError
 from gexplorer.frontends.onnx import SourceModel, read
+from gexplorer.hardware.catalogue import load_chip
 from gexplorer.ir.graph import Graph
 from gexplorer.ir.symbols import Dim
 from gexplorer.ir.verify import verify
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
+    from gexplorer.cost.graph import GraphCost
     from gexplorer.views.why import Miss
 
     ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
@@ -65,6 +68,17 @@ class Compilation:
     def graph(self) -> Graph:
         """The graph after the last step."""
         return self.steps[-1].after
+
+    @property
+    def cost(self) -> GraphCost:
+        """What every kernel of the graph costs on the chip: modelled, with the error of its family beside it."""
+        return self._cost
+
+    @cached_property
+    def _cost(self) -> GraphCost:
+        from gexplorer.cost.graph import cost_of
+
+        return cost_of(self.graph, load_chip(self.options.soc))
 
     def summary(self) -> dict[str, object]:
         """The whole compilation as plain data, schema ``gexplorer.summary/1``."""
@@ -130,6 +144,7 @@ def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) ->
         PassError: a pass failed; ``error.steps`` holds the steps up to there.
     """
     chosen = Options().with_changes({**from_environment(os.environ), **options})
+    load_chip(chosen.soc)  # an unknown chip is told before the work
     with paused_gc():
         return compile_source(load(model), chosen, tell=tell)
 

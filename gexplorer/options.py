@@ -30,7 +30,7 @@ class Options:
     """Everything that a compilation depends on besides the model.
 
     Attributes:
-        soc: the chip, by its CANN name.
+        soc: the chip, by its CANN name; or a file that describes one (YAML in our form, or a CANN platform .ini).
         shapes: shape of an input by its name; text names a symbolic dimension.
         preset: which fusion rules run unless switched: ``ge``, ``unconfigured``, ``tensorrt-like`` or ``all``.
         fusion: passes and rules switched on or off, by our name or GE's; a single match as ``rule:node``; ``ALL``.

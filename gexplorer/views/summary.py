@@ -10,9 +10,11 @@ from gexplorer.ir.types import TensorType
 from gexplorer.options import Options
 from gexplorer.passes.manager import all_passes, chosen_passes
 from gexplorer.trace.records import STAGES, Step, Steps
+from gexplorer.views.cost import cost_summary
 from gexplorer.views.memory import memory_summary
 
 if TYPE_CHECKING:
+    from gexplorer.cost.graph import GraphCost
     from gexplorer.memory.stage import Memory
 
 SCHEMA = "gexplorer.summary/1"
@@ -34,6 +36,11 @@ class Compiled(Protocol):
     @property
     def steps(self) -> Steps:
         """Every step."""
+        ...
+
+    @property
+    def cost(self) -> GraphCost:
+        """What every kernel costs."""
         ...
 
     @property
@@ -62,7 +69,7 @@ def summarise(compilation: Compiled) -> dict[str, object]:
         "graph": _graph(steps[-1].after),
         "memory": None if compilation.memory is None else memory_summary(compilation.memory),
         "schedule": None,
-        "cost": None,
+        "cost": cost_summary(compilation.cost),
         "validation": None,
     }
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -42,7 +43,20 @@ ROWS = {
     },
     "rules": {"name", "ge_name", "enabled", "matched", "effective", "rejects"},
 }
-COMMANDS = ("compile", "report", "rules", "steps", "zoo")
+COMMANDS = (
+    "articles",
+    "chips",
+    "compile",
+    "memory",
+    "plan",
+    "planners",
+    "report",
+    "rules",
+    "steps",
+    "validate-cost",
+    "why",
+    "zoo",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +166,8 @@ def test_json_to_a_file_and_text_beside_it(folder):
 
 
 def test_options_reach_the_compilation():
-    flags = ["--shape", "x:5,4", "--off", "noop_elimination", "--soc", "Ascend310P3", "--set", "fold_read_bytes=0x10"]
+    off = ["--off", "noop_elimination", "--off", "matmul_scale"]
+    flags = ["--shape", "x:5,4", *off, "--soc", "Ascend310P3", "--set", "fold_read_bytes=0x10"]
     summary = json.loads(run("compile", "small.onnx", *flags, "--json", "-"))
     assert summary["options"]["soc"] == "Ascend310P3"
     assert summary["options"]["fold_read_bytes"] == 16
@@ -214,7 +229,7 @@ def test_steps_lists_them():
 def test_one_step_by_number_by_name_and_by_ge_s_name(step):
     key = int(step) if step.lstrip("-").isdigit() else step
     wanted = gexplorer.compile("small.onnx").steps[key]
-    assert f"{wanted.index} {wanted.name} (passes)" in run("steps", "small.onnx", "--step", step)
+    assert f"{wanted.index} {wanted.name} ({wanted.stage})" in run("steps", "small.onnx", "--step", step)
     detail = json.loads(run("steps", "small.onnx", "--step", step, "--json", "-"))
     assert (detail["index"], detail["name"]) == (wanted.index, wanted.name)
     assert len(detail["rewritten"]) == len(wanted.rewrites) == detail["rewrites"]
@@ -362,14 +377,67 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code):
 
 def test_why_explains_and_ranks():
     text = run("why", "bert-base:small=true,layers=1", "--off", "add_layer_norm")
-    assert "norm_qkv\n  other_user x 1, 4.00 KiB to save\n" in text
+    numbers = "  tried 1: 0 fused, 1 nearly, 0 others"
+    assert f"norm_qkv\n{numbers:80}\n  other_user x 1, 4.00 KiB to save\n" in text
     assert "cure: " in text
     assert "What costs most" in text
     assert max(map(len, text.splitlines())) <= 80
     data = json.loads(run("why", "bert-base:small=true,layers=1", "--json", "-"))
-    assert {*data} == {"near_misses", "blockers"}
+    assert {*data} == {"near_misses", "far_misses", "tallies", "blockers", "story"}
+    assert data["near_misses"]
+    assert data["tallies"]
+    assert data["far_misses"] == data["story"] == []
+    known = {"rule", "node", "code", "reason", "blocker", "hint", "freed_bytes", "inside", "near", "wanted", "kind"}
     for miss in data["near_misses"]:
-        assert {*miss} == {"rule", "node", "code", "reason", "blocker", "hint", "freed_bytes", "inside"}
+        assert {*miss} == known
+
+
+def test_why_of_a_rule_says_how_its_places_add_up():
+    text = run("why", "bert-base:small=true,layers=1", "--rule", "matmul_bias")
+    assert [re.sub(r" or \d+ others", "", line.rstrip()) for line in text.splitlines()] == [
+        "matmul_bias",
+        "  tried 10: 6 fused, 0 nearly, 4 not this pattern",
+        "  not this pattern",
+        "    2  Add without MatMul before it",
+        "    2  Add whose MatMul is part of another match",
+        "    --all lists each of them",
+    ]
+    text = run("why", "bert-base:small=true,layers=1", "--rule", "elementwise_chain")
+    assert "  tried 5: 2 fused, 2 part of these, 0 nearly, 1 not this pattern" in text
+    text = run("why", "bert-base:small=true,layers=1", "--rule", "conv_bias_epilogue", "--off", "ALL")
+    assert text.startswith("conv_bias_epilogue is switched off")
+    text = run("why", "small.onnx", "--rule", "moe_experts")
+    assert "tried no place: no node has an operator that its matches end in" in text
+
+
+def test_why_all_shows_each_place():
+    text = run("why", "bert-base:small=true,layers=1", "--rule", "matmul_bias", "--all")
+    short = re.sub(r" or \d+ others", "", text)
+    assert "  not this pattern: Add without MatMul before it x 2" in short
+    assert "    node_add_1 (Add) reads node_add (Add), not MatMul" in short
+    assert "--all" not in text
+    data = json.loads(run("why", "bert-base:small=true,layers=1", "--rule", "matmul_bias", "--all", "--json", "-"))
+    (tally,) = data["tallies"]
+    assert (tally["tried"], tally["fused"], len(data["near_misses"]), len(data["far_misses"])) == (10, 6, 0, 4)
+    text = run("why", "bert-base:small=true,layers=1", "--all")
+    assert "flash_attention\n" in text
+    assert "became part of what this rule fused at" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_why_of_a_node_is_its_story():
+    text = run("why", "bert-base:small=true,layers=1", "--node", "node_linear_4")
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[0] == "node_linear_4 (Add)"
+    assert any(line.endswith("matmul_bias  rewritten") for line in lines)
+    assert any(line.endswith("norm_matmul  nearly") for line in lines)
+    assert "conv_bias: node_linear_4 (Add) reads" in text
+    assert lines[-1].endswith("rules for other operators ran while it was there")
+    data = json.loads(run("why", "bert-base:small=true,layers=1", "--node", "node_linear_4", "--json", "-"))
+    assert {"rewritten", "near", "far"} <= {chapter["outcome"] for chapter in data["story"]}
+    assert "No rule tried it" in run("why", "bert-base:small=true,layers=1", "--node", "layer_norm")
+    result = CliRunner().invoke(cli, ["why", "bert-base:small=true,layers=1", "--node", "node_linear_444"])
+    assert (result.exit_code, result.stderr.partition(";")[0]) == (1, "gexplorer: no node or value 'node_linear_444'")
 
 
 def test_why_of_a_rule_that_is_off_says_so():

@@ -13,6 +13,9 @@ from click.testing import CliRunner
 import gexplorer
 import gexplorer.passes.fusion.rules
 from gexplorer.cli import cli
+from gexplorer.memory.plan import solve
+from gexplorer.memory.planners.base import Effort
+from gexplorer.memory.problem import make_problem
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -37,9 +40,10 @@ def commands() -> list[str]:
 @pytest.mark.parametrize("command", commands())
 def test_commands_of_the_readme_run(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "buffers.csv").write_text("id,lower,upper,size\na,0,4,100\nb,4,8,100\nc,2,6,20\n")
     result = CliRunner().invoke(cli, shlex.split(command)[1:], catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
-    for flag in ("--onnx", "--json", "-o"):
+    for flag in ("--onnx", "--json", "-o", "--csv"):
         words = shlex.split(command)
         if flag in words:
             assert (tmp_path / words[words.index(flag) + 1]).stat().st_size > 0
@@ -103,6 +107,15 @@ def test_the_rule_of_the_contributing_guide_works(dropped_in):
     assert miss.reason == "row is float32[3], not float32[2,3] like the product"
     assert miss.hint == "expand row before"
     assert "fused_mul_add" in CliRunner().invoke(cli, ["rules"]).output
+
+
+def test_the_planner_of_the_contributing_guide_works():
+    scope: dict[str, object] = {"__name__": "recipe"}
+    exec(blocks(ROOT / "CONTRIBUTING.md", "python")[2], scope)
+    problem = make_problem([0, 2, 4, 0], [2, 4, 6, 6], [10, 30, 20, 5])
+    plan = solve(problem, scope["LongestLowest"], Effort())
+    assert plan.is_sound
+    assert plan.pool_bytes == 35
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,0 +1,1 @@
+"""What the source articles claim, beside what comes out when it is computed; one file a row."""

@@ -1,0 +1,52 @@
+"""A row of the articles' table: their claim, and the same thing computed here."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import ClassVar
+
+import gexplorer.articles
+
+
+def says(**values: object) -> Mapping[str, object]:
+    """What an article says, by name, in the order given; read-only."""
+    return MappingProxyType(values)
+
+
+class Row(ABC):
+    """One claim. A subclass in a file of this package is found by itself.
+
+    Attributes:
+        row: its number; rows keep their numbers for good.
+        title: what it is about.
+        article: what the articles say, by name; cited, never used in computing.
+        note: what a reader should make of the difference.
+    """
+
+    row: ClassVar[int]
+    title: ClassVar[str]
+    article: ClassVar[Mapping[str, object]]
+    note: ClassVar[str]
+
+    @abstractmethod
+    def compute(self) -> Mapping[str, object]:
+        """The same quantities, computed by this program now; plain data."""
+
+
+@cache
+def all_rows() -> tuple[type[Row], ...]:
+    """Every row, by its number."""
+    package = gexplorer.articles
+    modules = [importlib.import_module(f"{package.__name__}.{m.name}") for m in pkgutil.iter_modules(package.__path__)]
+    found = [
+        item
+        for module in modules
+        for item in vars(module).values()
+        if isinstance(item, type) and issubclass(item, Row) and hasattr(item, "row")
+    ]
+    return tuple(sorted(found, key=lambda item: item.row))

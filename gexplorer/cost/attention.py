@@ -1,0 +1,148 @@
+"""The cost of attention in one kernel: a pipeline of the cube and the vector unit, tile of scores by tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gexplorer.cost.kernel import KernelCost, Pipe
+from gexplorer.cost.tile import ACCUMULATOR_BYTES, Floats, Ints, ceil_div
+from gexplorer.cost.work import Attention
+from gexplorer.hardware.spec import Chip
+
+# The usual tile of scores. Source: pto-isa's FlashAttention kernel, whose published times are among our points.
+USUAL_TILE = (128, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionTiles:
+    """Tiles of the scores, [T] each: rows of Q that a core keeps, and keys that it takes at a time."""
+
+    queries: Ints
+    keys: Ints
+
+    @staticmethod
+    def of(queries: int, keys: int) -> AttentionTiles:
+        """One tile, as arrays of shape [1]."""
+        return AttentionTiles(np.array([queries]), np.array([keys]))
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionTraffic:
+    """Bytes that all cores together move one way, [T] each.
+
+    Attributes:
+        loaded: Q once, K and V once for every block of queries that sees them.
+        out: the output.
+        sums: scores and partial outputs, from the cube to the vector unit.
+        probabilities: from the vector unit to the cube.
+    """
+
+    loaded: Floats
+    out: Floats
+    sums: Floats
+    probabilities: Floats
+
+    @property
+    def operands(self) -> Floats:
+        """Bytes between memory and the cores, but for what the two kinds of core hand over."""
+        return self.loaded + self.out
+
+    @property
+    def hand_over(self) -> Floats:
+        """Bytes written and read again between cube and vector unit.
+
+        They go through memory (L2) where ``cube_vector_path`` is gm, else from buffer to buffer.
+        """
+        return 2 * (self.sums + self.probabilities)
+
+
+def attention_traffic(work: Attention, tiles: AttentionTiles) -> AttentionTraffic:
+    """Bytes that the kernel moves; K and V are read ``queries / tile`` times, so theta(N^2 d / tile) in all."""
+    e = work.dtype.bits / 8
+    blocks = ceil_div(work.queries, tiles.queries)
+    seen = work.scores / work.queries  # keys that a query sees, on average
+    keys_and_values = blocks * seen * (work.width + work.columns)
+    partial = work.queries * work.columns * np.ceil(seen / tiles.keys)
+    each = np.ones(len(tiles.keys))
+    return AttentionTraffic(
+        loaded=work.heads * (work.queries * work.width + keys_and_values) * e,
+        out=work.heads * work.queries * work.columns * e * each,
+        sums=work.heads * (work.scores + partial) * ACCUMULATOR_BYTES,
+        probabilities=work.heads * work.scores * e * each,
+    )
+
+
+def attention_cost(work: Attention, chip: Chip, tiles: AttentionTiles | None = None) -> KernelCost:
+    """Cost of the kernel with each of the tiles; arrays of shape [T].
+
+    For a tile of scores: the cube computes Q K^T, the vector unit the softmax, the cube P V, the vector unit adds
+    that to the output after scaling it down. All run at once, a tile apart each, so a tile takes as long as the
+    busiest pipe; the first tile of a block fills the pipeline. A block of queries stays on one core.
+    """
+    tiles = tiles or AttentionTiles.of(*USUAL_TILE)
+    q, k = np.minimum(tiles.queries, work.queries), np.minimum(tiles.keys, work.keys)
+    tile = _tile_us(work, chip, q, k)
+    step = np.maximum.reduce([*tile.values()])
+    fill = sum(tile.values()) - step
+    blocks = work.heads * ceil_div(work.queries, q)
+    steps = work.scores / work.queries / k
+    waves = ceil_div(blocks, chip.cube_cores)
+    startup = chip.paths["gm->l1"].startup_us + chip.paths["ub->gm"].startup_us
+    body = waves * (steps * step + fill) + startup
+
+    traffic = attention_traffic(work, tiles)
+    through_l2 = chip.cube_vector_path == "gm"
+    hbm_us = work.compulsory_bytes / chip.hbm.achieved_bytes_per_us
+    pipes: dict[Pipe, Floats] = {name: waves * steps * us for name, us in tile.items()}
+    pipes["hbm"] = np.full(len(q), hbm_us)
+    return KernelCost(
+        total_us=chip.launch.mixed_us + np.maximum(body, hbm_us),
+        launch_us=chip.launch.mixed_us,
+        pipes=pipes,
+        hbm_bytes=np.full(len(q), work.compulsory_bytes),
+        l2_bytes=traffic.operands + through_l2 * traffic.hand_over,
+        l1_bytes=traffic.loaded + traffic.probabilities,
+        ub_bytes=traffic.sums + traffic.probabilities + traffic.out,
+        compulsory_bytes=work.compulsory_bytes,
+        waves=waves,
+        tail_idle=1 - blocks / (waves * chip.cube_cores),
+    )
+
+
+def _tile_us(work: Attention, chip: Chip, q: Ints, k: Ints) -> dict[Pipe, Floats]:
+    """Time of each pipe for one tile of scores, [T] each."""
+    e = work.dtype.bits / 8
+    scores, outputs = q * k, q * work.columns
+    rows = ceil_div(q, chip.cube.m)
+    terms = ceil_div(k, chip.cube.n) * np.ceil(work.width * e / chip.cube.k_bytes)
+    terms = terms + -(-work.columns // chip.cube.n) * np.ceil(k * e / chip.cube.k_bytes)
+    cube = (rows * terms + 2 * (chip.cube.head_cycles + chip.cube.gap_cycles)) / chip.cycles_per_us
+
+    unit = chip.vector
+    # Difference from the maximum, exponential, maximum and sum of a row, cast; then scale and add the output.
+    passes = 2 + work.extra_passes + unit.exp_passes + 2 * unit.reduce_passes
+    vector_bytes = (scores * passes + outputs * 2) * ACCUMULATOR_BYTES
+    vector = vector_bytes / unit.bytes_per_cycle / chip.vector_per_cube / chip.cycles_per_us
+
+    sums, probabilities = (scores + outputs) * float(ACCUMULATOR_BYTES), scores * e
+    keys_and_values = k * (work.width + work.columns) * e
+    rate = {path: chip.paths[path].bytes_per_us for path in chip.paths}
+    if chip.cube_vector_path == "direct":
+        return {
+            "cube": cube,
+            "vector": vector,
+            "mte2": keys_and_values / rate["gm->l1"],
+            "mte3": probabilities / rate["ub->l1"],
+            "fixpipe": sums / rate["l0c->ub"],
+        }
+    into_ub = sums / chip.vector_per_cube / rate["gm->ub"]
+    return {
+        "cube": cube,
+        "vector": vector,
+        # The two kinds of core have an MTE2 each; the busier one counts.
+        "mte2": np.maximum((keys_and_values + probabilities) / rate["gm->l1"], into_ub),
+        "mte3": probabilities / chip.vector_per_cube / rate["ub->gm"],
+        "fixpipe": sums / rate["l0c->gm"],
+    }

@@ -1,0 +1,1 @@
+"""The chips: capacities, rates and costs, each number with its source."""

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from gexplorer.cost.attention import AttentionTiles, attention_cost, attention_traffic
+from gexplorer.cost.work import Attention
+from gexplorer.hardware.catalogue import load_chip
+
+TILE = AttentionTiles.of(128, 128)
+
+
+def counted(work: Attention, tile_q: int, tile_k: int) -> tuple[float, float]:
+    """Bytes of operands and of what is handed over, counted loop by loop."""
+    e = work.dtype.bits // 8
+    operands = handed = 0
+    for _ in range(work.heads):
+        for q in range(0, work.queries, tile_q):
+            rows = min(tile_q, work.queries - q)
+            operands += rows * (work.width + work.columns) * e  # Q in, output out
+            for k in range(0, work.keys, tile_k):
+                keys = min(tile_k, work.keys - k)
+                operands += keys * (work.width + work.columns) * e
+                handed += 2 * rows * keys * (4 + e) + 2 * rows * work.columns * 4
+    return operands, handed
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        Attention(32, 2048, 2048, 128),
+        Attention(3, 100, 333, 64, 48),
+        Attention(8, 1, 4096, 128),
+    ],
+)
+def test_traffic_agrees_with_the_loops(work):
+    got = attention_traffic(work, TILE)
+    assert (got.operands[0], got.hand_over[0]) == pytest.approx(counted(work, 128, 128), rel=1e-12)
+
+
+def test_published_figures_of_thirty_two_heads():
+    """N = 2048, d = 128, 32 heads, fp16: 1,141 MB through HBM with the scores in memory, 67 MB without."""
+    work = Attention(32, 2048, 2048, 128)
+    n, d = 2048, 128
+    standard = 32 * (4 * n * d + 4 * n * n) * 2
+    assert standard / 1e6 == pytest.approx(1141, abs=0.5)
+    assert work.compulsory_bytes / 1e6 == pytest.approx(67, abs=0.2)
+    assert standard / work.compulsory_bytes == pytest.approx(17, abs=0.1)
+    assert attention_traffic(work, TILE).operands[0] / 1e6 == pytest.approx(570, abs=1)
+
+
+def test_reloading_grows_as_the_square_of_the_length_and_falls_with_the_tile():
+    def reload(n: int, tile: int) -> float:
+        work = Attention(1, n, n, 128)
+        return attention_traffic(work, AttentionTiles.of(tile, 128)).operands[0] - 2 * n * 128 * 2
+
+    assert reload(8192, 128) == 4 * reload(4096, 128)
+    assert reload(4096, 256) == reload(4096, 128) / 2
+
+
+def test_by_hand_a_tile_of_scores_on_910b2():
+    """Two products of 128^3 against eight passes over 128 x 128 scores on two vector cores: the vector unit binds."""
+    chip = load_chip("Ascend910B2")
+    cost = attention_cost(Attention(1, 2048, 2048, 128), chip)
+    tiles = 16  # sixteen blocks of queries on 24 cores, sixteen tiles of keys each
+    assert cost.waves[0] == 1
+    assert cost.pipes["cube"][0] / tiles == pytest.approx((2 * 512 + 2 * (14 + chip.cube.gap_cycles)) / 1800)
+    # Difference, cast, exponential and two reductions of 1.5 over the scores, two passes over the output.
+    passes = 16384 * (2 + 1 + 2 * 1.5) + 16384 * 2
+    assert cost.pipes["vector"][0] / tiles == pytest.approx(passes * 4 / 128 / 2 / 1800)
+    assert cost.bound[0] == "vector"
+
+
+def test_waves_and_heads():
+    chip = load_chip("Ascend910B2")
+    one, full, more = (attention_cost(Attention(heads, 128, 4096, 128), chip) for heads in (1, 24, 25))
+    assert one.total_us[0] == full.total_us[0]
+    body = full.total_us[0] - full.launch_us
+    assert (more.total_us[0] - more.launch_us) / body == pytest.approx(2, rel=0.01)
+
+
+def test_a_causal_mask_spares_half_of_the_scores():
+    plain, causal = Attention(1, 1024, 1024, 64), Attention(1, 1024, 1024, 64, causal=True)
+    assert causal.scores == 1024 * 1025 / 2
+    assert Attention(1, 1, 4096, 64, causal=True).scores == 4096  # the last query sees everything
+    assert Attention(1, 4, 6, 64, causal=True).scores == 3 + 4 + 5 + 6
+    assert Attention(1, 6, 4, 64, causal=True).scores == 1 + 2 + 3 + 4
+    chip = load_chip("Ascend910B2")
+    assert attention_cost(causal, chip).total_us[0] < attention_cost(plain, chip).total_us[0]
+
+
+def test_coupled_cores_hand_over_from_buffer_to_buffer():
+    work = Attention(32, 2048, 2048, 128)
+    apart, coupled = (attention_cost(work, load_chip(name)) for name in ("Ascend910B1", "Ascend910A"))
+    traffic = attention_traffic(work, TILE)
+    assert apart.l2_bytes[0] == traffic.operands[0] + traffic.hand_over[0]
+    assert coupled.l2_bytes[0] == traffic.operands[0]
+    scores, elements = 32 * 2048 * 2048, 32 * 2048 * 128
+    assert apart.ub_bytes[0] == scores * 4 + 16 * elements * 4 + scores * 2 + elements * 2
+    assert apart.l1_bytes[0] == elements * 2 + 16 * 2 * elements * 2 + scores * 2
+
+
+def test_a_further_pass_over_the_scores_costs_time():
+    chip = load_chip("Ascend910B2")
+    usual, more = (attention_cost(Attention(1, 8192, 8192, 128, extra_passes=p), chip) for p in (0, 1))
+    assert more.pipes["vector"][0] / usual.pipes["vector"][0] == pytest.approx(9 / 8)
