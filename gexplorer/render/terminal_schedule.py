@@ -1,0 +1,138 @@
+"""What the command line prints about a schedule: numbers, who waits longest, and the streams as bars of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from gexplorer.render.terminal import console, escape
+from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
+from gexplorer.views.memory import finding_rows
+from gexplorer.views.schedule import (
+    LoadRow,
+    ScheduleNumbers,
+    core_rows,
+    lanes,
+    longest_waits,
+    schedule_numbers,
+    stream_rows,
+)
+
+if TYPE_CHECKING:
+    from gexplorer.schedule.stage import Schedule
+
+# Waits, findings and streams shown before the rest is only counted.
+ROWS = 8
+STREAMS = 16
+# Characters of a kernel's name in the table of waits, and of a stream's bar.
+NAME = 20
+SLICES = 64
+
+# A letter for each core type in a bar, and what it stands for.
+_LETTERS = {"cube": "C", "vector": "v", "mte": "m", "scalar": "s", "aicpu": "a", "host": "H", "none": "-"}
+_Column = tuple[str, Literal["left", "right"]]
+
+
+def print_schedule(schedule: Schedule) -> None:
+    """Numbers with their meaning, how busy streams and cores are, the bars, and the longest waits."""
+    out = console()
+    numbers = schedule_numbers(schedule)
+    _print_numbers(out, numbers)
+    for row in finding_rows(schedule.findings)[:ROWS]:
+        out.print(Padding(f"[red]{row['code']}:[/red] {escape(str(row['reason']))}", (0, 0, 0, 2)))
+    if not numbers.kernels:
+        return
+    _print_bars(out, schedule)
+    _print_loads(out, [*stream_rows(schedule)[:STREAMS], *core_rows(schedule)])
+    _print_waits(out, schedule)
+
+
+def schedule_lines(schedule: Schedule) -> list[str]:
+    """The schedule stage in the lines that ``gexplorer compile`` prints, with markup."""
+    numbers = schedule_numbers(schedule)
+    sound = "[green]verified[/green]" if numbers.verified else "[bold red]UNSOUND: streams race[/bold red]"
+    return [
+        f"[bold]{_time(numbers.makespan_us)}[/bold] on {plural_text(numbers.streams, 'stream')},"
+        f" {plural_text(numbers.kernels, 'kernel')}; critical path {_time(numbers.critical_path_us)}; {sound}"
+    ]
+
+
+def _print_numbers(out: Console, numbers: ScheduleNumbers) -> None:
+    """One line a number: its name, its value, what it means."""
+    events = plural_text(numbers.events, "event")
+    price = numbers.critical_path_us - numbers.data_path_us
+    shared = f"{_time(price)} of it for bytes that change hands" if price > 0 else "sharing bytes costs nothing of it"
+    rows = [
+        ("streams", count_text(numbers.streams), f"mode {numbers.mode}; {plural_text(numbers.kernels, 'kernel')}"),
+        ("makespan", _time(numbers.makespan_us), f"one stream would take {_time(numbers.serial_us)}"),
+        ("critical path", _time(numbers.critical_path_us), shared),
+        ("dependencies", count_text(numbers.edges), f"{count_text(numbers.reuse_edges)} because bytes change hands"),
+        ("syncs", count_text(numbers.syncs), f"of {count_text(numbers.crossing_edges)} between streams, with {events}"),
+        ("pool in use", bytes_text(numbers.live_peak_bytes), "at most, with kernels side by side"),
+    ]
+    table = _table(("", "left"), ("", "right"), header=False)
+    table.add_column()
+    for name, value, meaning in rows:
+        table.add_row(f"[bold]{name}[/bold]" if name == "makespan" else name, value, f"[dim]{escape(meaning)}[/dim]")
+    told = "[green]yes[/green]" if numbers.verified else "[bold red]NO[/bold red]"
+    table.add_row("verified", told, "[dim]no two streams race on the same bytes[/dim]")
+    out.print(table)
+
+
+def _print_bars(out: Console, schedule: Schedule) -> None:
+    drawn = lanes(schedule, SLICES)
+    used = [core for core in _LETTERS if any(core in lane.cores for lane in drawn)]
+    legend = ", ".join(f"{_LETTERS[core]} {core}" for core in used)
+    each = _time(schedule.makespan_us / SLICES)
+    out.print(f"\n[bold]Streams[/bold] over time, {each} a letter: {legend or 'no time passes'}")
+    for lane in drawn[:STREAMS]:
+        out.print(f"{lane.stream:>3} {''.join(_LETTERS[core] if core else '.' for core in lane.cores)}")
+    _print_rest(out, len(drawn) - STREAMS)
+
+
+def _print_loads(out: Console, rows: Sequence[LoadRow]) -> None:
+    out.print()
+    table = _table(("", "left"), ("kernels", "right"), ("busy", "right"), ("", "right"), ("side by side", "right"))
+    for row in rows:
+        shared = _time(row.shared_us) if row.shared_us else ""
+        table.add_row(row.name, count_text(row.kernels), _time(row.busy_us), percent_text(row.utilisation), shared)
+    out.print(table)
+    if any(row.shared_us for row in rows):
+        out.print("[dim]side by side: kernels of one core type at once; real cores would slow them down[/dim]")
+
+
+def _print_waits(out: Console, schedule: Schedule) -> None:
+    rows = longest_waits(schedule, ROWS)
+    if not rows:
+        out.print("\nNo stream ever waits.")
+        return
+    out.print("\n[bold]The longest waits[/bold]")
+    table = _table(
+        ("idle", "right"), ("on", "right"), ("before", "left"), ("until the end of", "left"), ("for", "left")
+    )
+    for row in rows:
+        names = (escape(shortened(row.kernel, NAME)), escape(shortened(row.waits_for, NAME)))
+        why = "its bytes" if row.why == "reuse" else row.why
+        table.add_row(_time(row.wait_us), str(row.stream), *names, why)
+    out.print(table)
+    _print_rest(out, int((schedule.timeline.wait_us > 0).sum()) - len(rows))
+
+
+def _print_rest(out: Console, left: int) -> None:
+    if left > 0:
+        out.print(f"[dim]... {count_text(left)} more[/dim]")
+
+
+def _time(time_us: float) -> str:
+    return time_text(time_us / 1e6)
+
+
+def _table(*columns: _Column, header: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=header, header_style="bold", padding=(0, 2, 0, 0))
+    for head, side in columns:
+        table.add_column(head, justify=side, no_wrap=True, overflow="ellipsis")
+    return table
