@@ -155,7 +155,7 @@ def _search_checks(runs: Mapping[tuple[str, str], Planned]) -> list[tuple[str, s
 
     def check(name: str, target: float, value: float, unit: str, sound: bool) -> None:
         verdict = "met" if sound and value <= target else "missed"
-        found.append((name, f"{target:,g}{unit}", f"{value:,.7g}{unit}", verdict))
+        found.append((name, f"{target:,.8g}{unit}", f"{value:,.7g}{unit}", verdict))
 
     small = [runs[key] for name in SMALL if (key := ("balanced", name)) in runs]
     if len(small) == len(SMALL):
