@@ -6,7 +6,8 @@ The rows of ``Program.may_share`` are taken in this order, so that the outcome i
    different owners. ``program_of`` gives no row for such a view, which is a copy; of rows that it did not give, those
    are left that come first by the number of the output.
 2. **In place.** A tensor is written over another one only where that and all its views are intermediate results that
-   nobody reads later. Where several rows would do, a guest takes its first row, and a host its first guest.
+   nobody reads later, and where the operator has a row for every name of them that it reads. Where several rows would
+   do, a guest takes its first row, and a host its first guest.
 3. **Concat and Split**, by point, all parts of one or none. A part is moved as the group that it is by then, so an
    overwritten tensor moves with it, and a group inside another may hold groups itself: offsets add up. Declined where a
    part lies inside another buffer already, or somebody writes to bytes that are needed later: to a part of a Concat
@@ -143,6 +144,8 @@ def _in_place(program: Program, groups: Groups, facts: _Facts, rows: Ints) -> No
     fits = facts.plain[host] & (facts.last_read[host] <= may.point[rows]) & (groups.root[guest] == guest)
     fits &= ~facts.fixed[guest]
     rows, host, guest = rows[fits], host[fits], guest[fits]
+    alone = _reads_no_other_name(program, groups.root, rows, host, guest)
+    rows, host, guest = rows[alone], host[alone], guest[alone]
     parent = groups.root.copy()
     taken = np.zeros(len(parent), dtype=np.bool_)
     while rows.size:
@@ -162,6 +165,26 @@ def _in_place(program: Program, groups: Groups, facts: _Facts, rows: Ints) -> No
         (facts.plain, np.logical_and),
     ):
         join.at(facts_of, groups.root[moved], facts_of[moved])
+
+
+def _reads_no_other_name(program: Program, root: Ints, rows: Ints, host: Ints, guest: Ints) -> NDArray[np.bool_]:
+    """Whether every name of a host's bytes that the operator reads may be written over by the same guest.
+
+    An operator that reads a tensor and a view of it has two names for the same bytes; a row for one of them says
+    nothing of how it reads the other.
+    """
+    count, points = len(root), len(program) + 1
+    several = np.bincount(root, minlength=count) > 1
+    alone = ~several[host]
+    if alone.all():
+        return alone
+    owner = root[program.read_tensor]
+    some = several[owner]
+    read, names = np.unique(owner[some] * points + program.read_point[some], return_counts=True)
+    at = np.searchsorted(read, host * points + program.may_share.point[rows])
+    _, pair, allowed = np.unique(guest * count + host, return_inverse=True, return_counts=True)
+    found = at < len(read)
+    return alone | (found & (names[np.minimum(at, len(read) - 1)] == allowed[pair]))
 
 
 def _parts(program: Program, groups: Groups, facts: _Facts, rows: Ints) -> None:
