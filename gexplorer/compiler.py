@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import onnx_ir
 
     from gexplorer.cost.graph import GraphCost
+    from gexplorer.schedule.durations import Durations
+    from gexplorer.schedule.stage import Schedule
     from gexplorer.views.why import Miss
 
     ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
@@ -73,6 +75,24 @@ class Compilation:
     def cost(self) -> GraphCost:
         """What every kernel of the graph costs on the chip: modelled, with the error of its family beside it."""
         return self._cost
+
+    @property
+    def durations(self) -> Durations:
+        """Modelled time of every kernel that is launched, and which have none."""
+        from gexplorer.schedule.durations import durations_of
+
+        return durations_of(self.memory, self.cost)
+
+    @property
+    def schedule(self) -> Schedule:
+        """Streams, events and timeline by those times; proved free of races."""
+        return self._schedule
+
+    @cached_property
+    def _schedule(self) -> Schedule:
+        from gexplorer.schedule.stage import schedule
+
+        return schedule(self.memory, self.durations.us, self.options.streams)
 
     @cached_property
     def _cost(self) -> GraphCost:

@@ -11,6 +11,7 @@ from gexplorer.errors import OptionError
 from gexplorer.memory.orders import ORDERS
 from gexplorer.memory.policy import parse_never_reuse
 from gexplorer.memory.wishes import Wishes
+from gexplorer.schedule.modes import parse_mode
 
 Verify = Literal["off", "per-step"]
 FusionMode = Literal["full", "fast"]
@@ -42,6 +43,8 @@ class Options:
         verify: ``per-step`` runs the model after every step and compares it with the model as read.
         seeds: seeds of the random inputs for ``verify``.
         order: execution order: ``as_written``, GE's ``bfs``, ``dfs``, ``rdfs``, ``stable_rdfs``, or ``memory_aware``.
+        streams: how kernels are spread over streams: ``single``, ``dependency``, ``cube_vector`` (GE: ``cv``), or
+            ``streams:N`` (GE: ``LoadBalance:N``).
         memory: how memory is planned: ``fast``, ``balanced``, ``exact``, ``safe``, or the name of a planner.
         memory_alignment: ``ge`` for GE's padding and blocks of 512 bytes, ``none`` for none.
         memory_search_nodes: how many nodes a search for a plan may visit; -1 for what the mode says.
@@ -67,6 +70,7 @@ class Options:
     verify: Verify = "off"
     seeds: tuple[int, ...] = (0,)
     order: str = "as_written"
+    streams: str = "single"
     memory: str = "balanced"
     memory_alignment: str = "ge"
     memory_search_nodes: int = -1
@@ -97,6 +101,9 @@ class Options:
             raise OptionError("soc: the name of a chip is wanted")
         if not isinstance(given["order"], str) or self.order not in ORDERS:
             raise OptionError(f"order: one of {', '.join(ORDERS)} is wanted, not {self.order!r}")
+        if not isinstance(given["streams"], str):
+            raise OptionError(f"streams: the name of a mode is wanted, not {given['streams']!r}")
+        parse_mode(self.streams)
         if given["enable_mem_reuse"] not in (True, False):
             raise OptionError(f"enable_mem_reuse: true or false is wanted, not {given['enable_mem_reuse']!r}")
         if given["mem_allocator_strategy"] not in (0, 1):
@@ -127,9 +134,8 @@ class Options:
             if name not in known:
                 raise OptionError(f"no option {name!r}; there are: {', '.join(sorted(known))}")
             old = getattr(self, name)
-            value = (
-                tuple(value) if isinstance(old, tuple) and isinstance(value, list) else value
-            )  # as ``as_dict`` says it
+            if isinstance(old, tuple) and isinstance(value, list):
+                value = tuple(value)  # as ``as_dict`` says it
             merged[name] = {**old, **value} if isinstance(old, Mapping) and isinstance(value, Mapping) else value
         return replace(self, **merged)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
@@ -49,6 +50,18 @@ def print_schedule(schedule: Schedule) -> None:
     _print_bars(out, schedule)
     _print_loads(out, [*stream_rows(schedule)[:STREAMS], *core_rows(schedule)])
     _print_waits(out, schedule)
+
+
+def print_unpriced(unpriced: Mapping[str, str]) -> None:
+    """The kernels that nobody can tell the time of, by reason; nothing where there are none."""
+    if not unpriced:
+        return
+    out = console()
+    out.print(f"\n[yellow]{plural_text(len(unpriced), 'kernel')} counted as 0 us[/yellow]; the times are lower bounds")
+    by_reason = Counter(unpriced.values())
+    for reason, count in by_reason.most_common(ROWS):
+        out.print(Padding(f"[dim]{count:5}  {escape(reason)}[/dim]", (0, 0, 0, 0)))
+    _print_rest(out, len(by_reason) - ROWS)
 
 
 def schedule_lines(schedule: Schedule) -> list[str]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Claim(Protocol):
     """A row of the articles' table."""
 
-    row: int
-    title: str
-    article: Mapping[str, object]
-    note: str
+    row: ClassVar[int]
+    title: ClassVar[str]
+    article: ClassVar[Mapping[str, object]]
+    note: ClassVar[str]
 
     def compute(self) -> Mapping[str, object]:
         """The same quantities, computed now."""

@@ -12,10 +12,13 @@ from gexplorer.passes.manager import all_passes, chosen_passes
 from gexplorer.trace.records import STAGES, Step, Steps
 from gexplorer.views.cost import cost_summary
 from gexplorer.views.memory import memory_summary
+from gexplorer.views.schedule import schedule_summary
 
 if TYPE_CHECKING:
     from gexplorer.cost.graph import GraphCost
     from gexplorer.memory.stage import Memory
+    from gexplorer.schedule.durations import Durations
+    from gexplorer.schedule.stage import Schedule
 
 SCHEMA = "gexplorer.summary/1"
 
@@ -44,6 +47,16 @@ class Compiled(Protocol):
         ...
 
     @property
+    def durations(self) -> Durations:
+        """The time of each kernel, as far as it is known."""
+        ...
+
+    @property
+    def schedule(self) -> Schedule:
+        """Streams and timeline."""
+        ...
+
+    @property
     def memory(self) -> Memory | None:
         """The memory's plan; None where none was made."""
         ...
@@ -68,7 +81,7 @@ def summarise(compilation: Compiled) -> dict[str, object]:
         "rules": rule_rows(steps, compilation.options),
         "graph": _graph(steps[-1].after),
         "memory": None if compilation.memory is None else memory_summary(compilation.memory),
-        "schedule": None,
+        "schedule": {**schedule_summary(compilation.schedule), "unpriced": len(compilation.durations.unpriced)},
         "cost": cost_summary(compilation.cost),
         "validation": None,
     }
