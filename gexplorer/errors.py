@@ -60,11 +60,16 @@ def reason_of(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
+def printable(text: str) -> str:
+    """Text with what does not print, such as line ends and a terminal's commands, spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def _one_line(message: str) -> str:
     """The message with what does not print (line ends, a terminal's commands) spelled out, its middle cut if long."""
     if len(message) > LONGEST_MESSAGE:
         half = LONGEST_MESSAGE // 2
         message = f"{message[:half]} ... {message[-half:]}"
-    if message.isprintable():
-        return message
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+    return printable(message)

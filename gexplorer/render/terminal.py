@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from gexplorer.errors import printable
 from gexplorer.render.units import count_text, time_text
 from gexplorer.trace.records import STAGES, Reject, Rewrite, Step, Steps
 
@@ -194,13 +195,6 @@ def _print_grouped(out: Console, step: Step, records: Sequence[Rewrite] | Sequen
 def escape(text: str) -> str:
     """Text from a model, with what would command rich or the terminal spelled out."""
     return markup.escape(printable(text))
-
-
-def printable(text: str) -> str:
-    """Text with what does not print, such as line ends, spelled out."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def console() -> Console:

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from gexplorer.errors import printable
 from gexplorer.memory.plan import DEFINITIONS, Plan
-from gexplorer.render.terminal import console, escape, printable
+from gexplorer.render.terminal import console, escape
 from gexplorer.render.units import (
     bytes_text,
     change_text,

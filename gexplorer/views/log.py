@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gexplorer.errors import printable
 from gexplorer.ops.row import Outcome
 from gexplorer.ops.table import lookup, unsupported_line
 from gexplorer.trace.records import Step
@@ -68,11 +69,8 @@ def log_lines(steps: Sequence[Step], memory: Memory | None = None, order: str = 
 
 def framed(line: Line, when: datetime, pid: int) -> str:
     """A line in the frame of CANN's plog; what does not print, such as a line end in a name, is spelled out."""
-    message = line.message
-    if not message.isprintable():
-        message = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
     stamp = f"{when:%Y-%m-%d-%H:%M:%S}.{when.microsecond // 1000:03d}.{when.microsecond % 1000:03d}"
-    return f"[{line.level}] {MODULE}({pid},gexplorer):{stamp} [{line.place}]{pid} compile:{message}"
+    return f"[{line.level}] {MODULE}({pid},gexplorer):{stamp} [{line.place}]{pid} compile:{printable(line.message)}"
 
 
 def _unsupported(last: Step) -> Iterator[Line]:
