@@ -33,7 +33,7 @@ class AttentionTraffic:
     """Bytes that all cores together move one way, [T] each.
 
     Attributes:
-        loaded: Q once, K and V once for every block of queries that sees them.
+        loaded: Q once, K and V once for every block of queries, as far as its last query sees.
         out: the output.
         sums: scores and partial outputs, from the cube to the vector unit.
         probabilities: from the vector unit to the cube.
@@ -59,18 +59,22 @@ class AttentionTraffic:
 
 
 def attention_traffic(work: Attention, tiles: AttentionTiles) -> AttentionTraffic:
-    """Bytes that the kernel moves; K and V are read ``queries / tile`` times, so theta(N^2 d / tile) in all."""
+    """Bytes that the kernel moves; K and V are read ``queries / tile`` times, so theta(N^2 d / tile) in all.
+
+    A causal mask spares the keys behind a block's last query. Of the others all scores are computed and handed over,
+    those above the diagonal too.
+    """
     e = work.dtype.bits / 8
-    blocks = ceil_div(work.queries, tiles.queries)
-    seen = work.scores / work.queries  # keys that a query sees, on average
-    keys_and_values = blocks * seen * (work.width + work.columns)
-    partial = work.queries * work.columns * np.ceil(seen / tiles.keys)
+    rows, keys = _blocks(work, tiles)
+    keys_and_values = keys.sum(axis=1) * (work.width + work.columns)
+    scores = (rows * keys).sum(axis=1)
+    partial = work.columns * (rows * np.ceil(keys / tiles.keys[:, None])).sum(axis=1)
     each = np.ones(len(tiles.keys))
     return AttentionTraffic(
         loaded=work.heads * (work.queries * work.width + keys_and_values) * e,
         out=work.heads * work.queries * work.columns * e * each,
-        sums=work.heads * (work.scores + partial) * ACCUMULATOR_BYTES,
-        probabilities=work.heads * work.scores * e * each,
+        sums=work.heads * (scores + partial) * ACCUMULATOR_BYTES,
+        probabilities=work.heads * scores * e,
     )
 
 
@@ -109,6 +113,15 @@ def attention_cost(work: Attention, chip: Chip, tiles: AttentionTiles | None = N
         waves=waves,
         tail_idle=1 - blocks / (waves * chip.cube_cores),
     )
+
+
+def _blocks(work: Attention, tiles: AttentionTiles) -> tuple[Floats, Floats]:
+    """Rows of each block of queries of a head, and keys that it goes along, [T, blocks]; 0 where there is no block."""
+    step = tiles.queries[:, None]
+    first = np.arange(int(ceil_div(work.queries, tiles.queries).max())) * step
+    rows = np.clip(work.queries - first, 0, step).astype(float)
+    seen = np.clip(work.keys - work.queries + first + step, 0, work.keys) if work.causal else work.keys
+    return rows, np.where(rows > 0, seen, 0.0)
 
 
 def _tile_us(work: Attention, chip: Chip, q: Ints, k: Ints) -> dict[Pipe, Floats]:

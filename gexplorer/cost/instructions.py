@@ -30,6 +30,8 @@ _REDUCTIONS: dict[str, int] = {
 }
 # Normalisations with fixed statistics: nothing is reduced.
 _BY_CHANNEL = frozenset(("BatchNormalization",))
+# Normalisations of groups of channels: their scale has a number for each channel, not one for each element of a row.
+_BY_GROUP = frozenset(("InstanceNormalization", "GroupNormalization", "GroupNorm", "MeanVarianceNormalization"))
 _COMPUTED_BYTES = 4  # reductions are taken in float32
 
 
@@ -107,7 +109,25 @@ def vector_of(
             sums[index] += weight * number
     most = max(most, 1)
     rows = max(most // width, 1) if row_wise else 1
-    return Vector(rows, -(-most // rows), read_bytes, write_bytes, Instructions(*(s / most for s in sums)), row_wise)
+    done = Instructions(*(s / most for s in sums))
+    shared = _shared_bytes(nodes, width) if rows > 1 else 0.0
+    return Vector(rows, -(-most // rows), read_bytes, write_bytes, done, row_wise, shared_bytes=shared)
+
+
+def _shared_bytes(nodes: Sequence[tuple[Node, Sequence[Type | None], Sequence[Type | None]]], width: int) -> float:
+    """Bytes of the inputs that are a row as long as those that are reduced, along the last axis: scales and shifts."""
+    made = {name for node, _, _ in nodes for name in node.outputs}
+    found: dict[str, float] = {}
+    for node, inputs, _ in nodes:
+        if node.op in _BY_GROUP:
+            continue
+        for name, type_ in zip(node.inputs, inputs, strict=True):
+            if name in made or not isinstance(type_, TensorType) or not type_.dtype.is_float or not type_.shape:
+                continue
+            # A number for each row, [rows, 1], is no row, though there may be as many of them.
+            if type_.elements == width and type_.shape[-1] != 1:
+                found[name] = type_.dtype.nbytes(width)
+    return sum(found.values())
 
 
 def _row(node: Node, inputs: Sequence[Type | None], count: int, outputs: Sequence[Type | None]) -> int:
@@ -117,7 +137,7 @@ def _row(node: Node, inputs: Sequence[Type | None], count: int, outputs: Sequenc
         return given[1] // max(made[1], 1)
     shape = [dim for dim in given[0].shape or () if isinstance(dim, int)]
     axis = node.attribute("axis", -1)
-    if node.op in ("InstanceNormalization", "GroupNormalization", "GroupNorm", "MeanVarianceNormalization"):
+    if node.op in _BY_GROUP:
         groups = node.attribute("num_groups", shape[1] if len(shape) > 1 else 1)
         rows = (shape[0] if shape else 1) * (groups if isinstance(groups, int) else 1)
         return count // max(rows, 1)

@@ -21,7 +21,7 @@ class GemmPipes:
         cube: products and MMAD heads.
         gap: the cube's idle cycles between MMADs.
         mte1: L1 to L0A and L0B, one after the other.
-        mte2: memory to L1, waiting for HBM included.
+        mte2: memory to L1, waiting for HBM included; no less than a start-up time for every MMAD.
         fixpipe: L0C to memory.
         last_store: the part of ``fixpipe`` that belongs to the last block.
     """
@@ -36,6 +36,9 @@ class GemmPipes:
 
 def gemm_pipes(work: Gemm, tiles: GemmTiles, w: Waves, found: Residency, hbm_read: Floats, chip: Chip) -> GemmPipes:
     """Pipes of the busiest core.
+
+    Every MMAD waits for a transfer of its own. A transfer starts up behind the one before it, as long as that lasts;
+    panels shorter than that arrive one in a start-up time, however little they carry.
 
     Args:
         work: the product.
@@ -60,7 +63,7 @@ def gemm_pipes(work: Gemm, tiles: GemmTiles, w: Waves, found: Residency, hbm_rea
         cube=(cycles + mmads * chip.cube.head_cycles) / chip.cycles_per_us,
         gap=mmads * chip.cube.gap_cycles / chip.cycles_per_us,
         mte1=panel * (w.outer_sum() / to_outer + w.count * w.inner / to_inner),
-        mte2=_load_us(panel, w, found, hbm_read, chip),
+        mte2=np.maximum(_load_us(panel, w, found, hbm_read, chip), mmads * chip.paths["gm->l1"].startup_us),
         fixpipe=w.outer_sum() * out / store.bytes_per_us + store.startup_us,
         last_store=np.where(w.tail, w.tail_outer, w.rest) * out / store.bytes_per_us + store.startup_us,
     )

@@ -274,7 +274,7 @@ def _with_prologue(body: Body, work: Gemm, before: Vector, chip: Chip, behind: V
             ub_bytes=panel.ub_bytes,
             tile=(panel.rows, panel.columns, work.k),
         )
-    crossed = before.compulsory_bytes
+    crossed = float(made.l2_bytes[0])
     return replace(body, us=us, pipes=pipes, l2_bytes=body.l2_bytes + crossed, ub_bytes=body.ub_bytes + crossed)
 
 

@@ -27,18 +27,21 @@ def vector_cost(work: Vector, chip: Chip, resident_bytes: float | None = None) -
             that made them: all if they fit its usable part, less and less of them beyond.
 
     Rows go to cores one by one; elements by themselves are dealt out evenly. In a core, reading, computing and
-    writing overlap, for UB holds two tiles of everything.
+    writing overlap, for UB holds two tiles of everything. What all rows share is read by every core that has some;
+    the first fetches it from HBM, the others find it in L2.
     """
+    again_bytes = 0.0
     if work.row_wise:
         most = -(-work.rows // chip.vector_cores) / work.rows
         rows = work.rows * most
+        again_bytes = (min(work.rows, chip.vector_cores) - 1) * work.shared_bytes
     else:
         most = max(1 / chip.vector_cores, min(1.0, SHORTEST_RUN_BYTES / max(work.compulsory_bytes, 1)))
         rows = 1
     cycles = work.elements * most * work.element_bytes * passes(work.instructions, chip) / chip.vector.bytes_per_cycle
     if work.row_wise:
         cycles += rows * chip.vector.row_cycles
-    return _streamed(work, chip, most, cycles / chip.cycles_per_us, resident_bytes)
+    return _streamed(work, chip, most, cycles / chip.cycles_per_us, resident_bytes, again_bytes=again_bytes)
 
 
 def move_cost(work: Move, chip: Chip, resident_bytes: float | None = None) -> KernelCost:
@@ -64,9 +67,18 @@ def run_slowdown(run_bytes: float) -> float:
 
 
 def _streamed(
-    work: Vector | Move, chip: Chip, most: float, vector_us: float, resident_bytes: float | None, slowdown: float = 1.0
+    work: Vector | Move,
+    chip: Chip,
+    most: float,
+    vector_us: float,
+    resident_bytes: float | None,
+    slowdown: float = 1.0,
+    again_bytes: float = 0.0,
 ) -> KernelCost:
-    """A kernel that streams its data through UB; the busiest core has the share ``most`` of it."""
+    """A kernel that streams its data through UB; the busiest core has the share ``most`` of it.
+
+    ``again_bytes`` are read from L2 besides, by cores that share what they read.
+    """
     compulsory = work.compulsory_bytes
     if resident_bytes is None:
         gone = lost(np.array([compulsory]), chip.l2_usable * chip.capacity.l2_bytes)
@@ -89,9 +101,9 @@ def _streamed(
         launch_us=launch,
         pipes={name: np.array([us]) for name, us in pipes.items()},
         hbm_bytes=np.array([hbm_bytes]),
-        l2_bytes=np.array([compulsory]),
+        l2_bytes=np.array([compulsory + again_bytes]),
         l1_bytes=np.array([0.0]),
-        ub_bytes=np.array([compulsory]),
+        ub_bytes=np.array([compulsory + again_bytes]),
         compulsory_bytes=compulsory,
         waves=np.array([1]),
         tail_idle=np.array([0.0]),

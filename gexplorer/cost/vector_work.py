@@ -70,10 +70,17 @@ def gather(rows: int, width: int, dtype: DType, index_bytes: int = 8) -> Move:
 
 
 def _row_wise(
-    rows: int, width: int, dtype: DType, done: Instructions, inputs: int = 1, outputs: int = 1, extra: float = 0
+    rows: int,
+    width: int,
+    dtype: DType,
+    done: Instructions,
+    inputs: int = 1,
+    outputs: int = 1,
+    weights: float = 0,
+    extra: float = 0,
 ) -> Vector:
-    """Rows in and out; ``extra`` bytes are read besides (weights) or written besides (results of a reduction)."""
+    """Rows in and out; besides, ``weights`` bytes that all rows share, and ``extra`` bytes (results of a reduction)."""
     casts = CAST * (inputs + outputs) if dtype.bits < 32 else 0
     data = dtype.nbytes(rows * width)
     with_casts = Instructions(done.simple + casts, done.exp, done.divide, done.reduce)
-    return Vector(rows, width, inputs * data + extra, outputs * data, with_casts)
+    return Vector(rows, width, inputs * data + weights + extra, outputs * data, with_casts, shared_bytes=weights)

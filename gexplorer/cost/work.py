@@ -160,6 +160,7 @@ class Vector:
         instructions: instructions for one element.
         row_wise: true where rows are reduced, so that each costs its own overhead and lies on one core.
         element_bytes: bytes of an element while it is computed with.
+        shared_bytes: of ``read_bytes``, those that all rows share (scale and shift of a norm).
     """
 
     rows: int
@@ -169,6 +170,7 @@ class Vector:
     instructions: Instructions
     row_wise: bool = True
     element_bytes: float = 4
+    shared_bytes: float = 0
 
     @property
     def elements(self) -> int:

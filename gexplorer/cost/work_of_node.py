@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gexplorer.cost.attention_work import OPERATORS, attention_of_operator
 from gexplorer.cost.expert_work import EXPERT_KERNELS, expert_work
@@ -94,10 +95,8 @@ def _of_kernel(node: Node, body: Graph, inputs: Types, outputs: Types) -> NodeWo
     if len(stages) == 1 and not isinstance(stages[0].main, Gemm | Attention | Move):
         # All of it is the vector unit's: what it reads and writes is what crosses the border.
         written = _known(nbytes(type_) for name, type_ in zip(node.outputs, outputs, strict=True) if name)
-        main = stages[0].main
-        streamed = type(main)(
-            main.rows, main.width, max(border - written, 0.0), min(written, border), main.instructions, main.row_wise
-        )
+        read, written = max(border - written, 0.0), min(written, border)
+        streamed = replace(stages[0].main, read_bytes=read, write_bytes=written)
         stages = (Stage(streamed, name=node.op),)
     return KernelWork(stages, _family(stages, node), border, between, _count(node, inputs, outputs))
 

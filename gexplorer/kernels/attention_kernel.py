@@ -106,9 +106,7 @@ def keys_seen(work: Attention, cut: AttentionCut) -> Least:
 def attention_bytes(kernel: AttentionKernel, cut: AttentionCut, chip: Chip) -> dict[str, int]:
     """Bytes by path of ``attention_program``, of all cores together: the closed form.
 
-    Without a causal mask, what goes to and from memory is ``cost.attention.attention_traffic`` to the byte. With one,
-    that counts scores along the diagonal and the keys of an average query; here whole tiles are computed, and a block
-    of queries reads the keys of its last one.
+    Without a mask to be added, what goes to and from memory is ``cost.attention.attention_traffic`` to the byte.
     """
     work, split = kernel.work, chip.cube_vector_path == "gm"
     e = work.dtype.bits // 8

@@ -135,10 +135,9 @@ def test_formulas_over_any_broadcast(data, shape, inputs, chip):
 def test_attention_of_any_shape(kv, group, queries, keys, width, columns, tile_q, tile_k, causal, dtype, chip):
     work = Attention(kv * group, queries, keys, width, columns, dtype, kv, causal and queries <= keys)
     found = check_attention(AttentionKernel.of(work), AttentionCut(tile_q, tile_k), chip)
-    if not work.causal:
-        traffic = attention_traffic(work, AttentionTiles.of(tile_q, tile_k))
-        through_memory = traffic.hand_over[0] if chip.cube_vector_path == "gm" else 0
-        assert found.counts.memory_bytes == traffic.operands[0] + through_memory
+    traffic = attention_traffic(work, AttentionTiles.of(tile_q, tile_k))
+    through_memory = traffic.hand_over[0] if chip.cube_vector_path == "gm" else 0
+    assert found.counts.memory_bytes == traffic.operands[0] + through_memory
 
 
 @few

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gexplorer.cost.attention import AttentionTiles, attention_cost, attention_traffic
@@ -17,8 +18,9 @@ def counted(work: Attention, tile_q: int, tile_k: int) -> tuple[float, float]:
         for q in range(0, work.queries, tile_q):
             rows = min(tile_q, work.queries - q)
             operands += rows * (work.width + work.columns) * e  # Q in, output out
-            for k in range(0, work.keys, tile_k):
-                keys = min(tile_k, work.keys - k)
+            seen = work.keys - work.queries + q + rows if work.causal else work.keys
+            for k in range(0, seen, tile_k):
+                keys = min(tile_k, seen - k)
                 operands += keys * (work.width + work.columns) * e
                 handed += 2 * rows * keys * (4 + e) + 2 * rows * work.columns * 4
     return operands, handed
@@ -30,11 +32,18 @@ def counted(work: Attention, tile_q: int, tile_k: int) -> tuple[float, float]:
         Attention(32, 2048, 2048, 128),
         Attention(3, 100, 333, 64, 48),
         Attention(8, 1, 4096, 128),
+        Attention(2, 1000, 1000, 64, causal=True),
+        Attention(3, 300, 777, 64, 48, causal=True),
+        Attention(1, 300, 100, 64, causal=True),
     ],
 )
 def test_traffic_agrees_with_the_loops(work):
     got = attention_traffic(work, TILE)
     assert (got.operands[0], got.hand_over[0]) == pytest.approx(counted(work, 128, 128), rel=1e-12)
+    tiles = AttentionTiles(np.array([16, 48, 512]), np.array([256, 32, 16]))
+    got = attention_traffic(work, tiles)
+    for i, (queries, keys) in enumerate(zip(tiles.queries.tolist(), tiles.keys.tolist(), strict=True)):
+        assert (got.operands[i], got.hand_over[i]) == pytest.approx(counted(work, queries, keys), rel=1e-12)
 
 
 def test_published_figures_of_thirty_two_heads():

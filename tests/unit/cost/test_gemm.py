@@ -80,6 +80,17 @@ def test_by_hand_on_the_teaching_chip():
     assert cost.ratio("cube")[0] == pytest.approx(0.296 / cost.total_us[0])
 
 
+def test_short_panels_arrive_no_faster_than_their_transfers_start():
+    chip, work = load_chip("teaching"), Gemm(128, 128, 256)
+    long, short = (gemm_cost(work, GemmTiles.of(64, 64, k), chip).pipes["mte2"][0] for k in (64, 16))
+    # Four transfers of 0.1 us hide behind 1.3 us of data, sixteen do not.
+    assert long < 1.6
+    assert short == pytest.approx(16 * 0.1)
+    at_once = chip.with_values({"paths.gm->l1.startup": Quantity(0, "ns")})
+    same = (gemm_cost(work, GemmTiles.of(64, 64, k), at_once).pipes["mte2"][0] for k in (64, 16))
+    assert next(same) == next(same)
+
+
 @pytest.mark.parametrize("order", ["rows", "columns"])
 def test_each_panel_takes_its_own_way_to_l0(order):
     chip = load_chip("Ascend910B3")

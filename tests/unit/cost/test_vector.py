@@ -43,6 +43,15 @@ def test_few_rows_leave_cores_idle():
     assert body[1] == pytest.approx(2 * body[0])
 
 
+def test_every_core_that_has_rows_reads_what_they_share():
+    few, many = (vector_work.layer_norm(rows, 1000, DType.FLOAT32) for rows in (3, 80))
+    assert few.shared_bytes == many.shared_bytes == 8000
+    for work, cores in ((few, 3), (many, 8)):
+        cost = vector_cost(work, CHIP, resident_bytes=0)
+        assert cost.l2_bytes[0] == cost.ub_bytes[0] == work.compulsory_bytes + (cores - 1) * 8000
+        assert cost.hbm_bytes[0] == work.compulsory_bytes  # once, by the first of them
+
+
 def test_passes_are_priced_by_the_chip():
     rows = 8
     work = vector_work.softmax(rows, 1000, DType.FLOAT32)

@@ -6,6 +6,7 @@ import pytest
 
 import gexplorer as gx
 from gexplorer.cost import vector_work
+from gexplorer.cost.instructions import vector_of
 from gexplorer.cost.kernel_work import HostWork, KernelWork, NoKernel, Uncosted
 from gexplorer.cost.work import Attention, Gemm, Move, Vector
 from gexplorer.cost.work_of_node import work_of_node
@@ -291,3 +292,17 @@ def test_a_layer_in_one_kernel_has_its_products_in_order():
     assert len(found.between_bytes) == len(found.stages) - 1
     hidden, wide = 2048 * 3584 * 2, 2048 * 18944 * 2
     assert [size for size in found.between_bytes if size] == [hidden, hidden, hidden, wide]
+
+
+def test_rows_share_scale_and_shift_and_nothing_else():
+    by_channel = inputs(x="float16[2,16,4,4]", s="float16[16]") + y("InstanceNormalization(%x, %s, %s)")
+    assert main(by_channel).shared_bytes == 0  # sixteen channels of sixteen elements: a number a row, no row
+    text = inputs(x="float16[64,64]", s="float16[64]", c="float16[64,1]")
+    text += "%m = ReduceMax(%x) {axes = [-1], keepdims = 1} #m\n%t = Add(%s, %s) #t\n"
+    text += "%d = Sub(%x, %m) #d\n%e = Mul(%t, %d) #e\n%f = Mul(%e, %c) #f\n" + y("Add(%s, %f)")
+    graph = graph_of(text, 13)
+    given = [(node, *types_of(graph, node)) for node in graph.order]
+    read, written = 64 * 64 * 2 + 2 * 128, 64 * 64 * 2
+    # Columns of 64 numbers, one for each row, are no row; a sum of rows is made where it is wanted.
+    assert vector_of(given, read, written).shared_bytes == 128
+    assert vector_of([g for g in given if g[0].name != "m"], read, written).shared_bytes == 0  # element by element

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gexplorer.cost import vector_work
+from gexplorer.cost.vector import vector_cost
 from gexplorer.errors import OptionError
 from gexplorer.hardware.catalogue import load_chip
 from gexplorer.ir.dtypes import DType
@@ -92,10 +93,8 @@ def test_rows(make, rows, width, dtype, chip):
     tile = vector_tile(kernel, chip)
     found = check_vector(kernel, tile, chip)
     work = getattr(vector_work, make.__name__)(rows, width, dtype)
-    weights = sum(tensor.nbytes for tensor in kernel.inputs[1:])
-    cores = min(chip.vector_cores, -(-rows // tile[0])) if rows > 1 else 1
-    # The cost model counts scale and shift once; every core that has rows reads them.
-    assert found.counts.bytes_by_path["gm->ub"] == work.read_bytes + (cores - 1) * weights
+    cost = vector_cost(work, chip)
+    assert found.counts.memory_bytes == cost.l2_bytes[0] == cost.ub_bytes[0]
     assert found.counts.bytes_by_path["ub->gm"] == work.write_bytes
 
 
