@@ -191,6 +191,10 @@ def _print_numbers(out: Console, numbers: PlanNumbers) -> None:
     ]
     if numbers.internal_fragmentation is not None:
         rows.append(("internal", percent_text(numbers.internal_fragmentation), DEFINITIONS["internal"]))
+    if numbers.safety_price_bytes is not None:
+        rows.append(
+            ("price", _bytes(numbers.safety_price_bytes), "of being safe: what the pool has more than balanced")
+        )
     rows += [
         ("reuse_rate", percent_text(numbers.reuse_rate), DEFINITIONS["reuse_rate"]),
         ("reach_theory_rate", percent_text(numbers.reach_theory_rate), DEFINITIONS["reach_theory_rate"]),

@@ -44,6 +44,7 @@ class PlanNumbers:
         buffers: buffers in the pool.
         alignment_bytes: offsets and sizes are multiples of it.
         alignment_cost_bytes: what padding and alignment add to the bound; None where the raw sizes are not known.
+        safety_price_bytes: what the mode ``safe`` costs over ``balanced``; None in other modes.
     """
 
     planner: str
@@ -64,6 +65,7 @@ class PlanNumbers:
     buffers: int
     alignment_bytes: int
     alignment_cost_bytes: int | None
+    safety_price_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ def memory_numbers(memory: Memory) -> PlanNumbers:
         persistent_bytes=memory.persistent_bytes,
         internal_fragmentation=cost / bound if bound else 0.0,
         alignment_cost_bytes=cost,
+        safety_price_bytes=memory.safety_price_bytes if memory.wishes.mode == "safe" else None,
     )
 
 
@@ -228,6 +231,7 @@ def _numbers(
     persistent_bytes: int = 0,
     internal_fragmentation: float | None = None,
     alignment_cost_bytes: int | None = None,
+    safety_price_bytes: int | None = None,
 ) -> PlanNumbers:
     return PlanNumbers(
         planner=plan.planner,
@@ -248,4 +252,5 @@ def _numbers(
         buffers=len(plan.problem),
         alignment_bytes=plan.problem.alignment_bytes,
         alignment_cost_bytes=alignment_cost_bytes,
+        safety_price_bytes=safety_price_bytes,
     )

@@ -432,3 +432,11 @@ def test_a_line_end_in_a_name_does_not_end_a_log_line():
     text = framed(Line("INFO", "memory_assignment", "[IMAS]Set a\nb\x1b[2J"), datetime(2026, 1, 2), 1)
     assert text.isprintable()
     assert text.endswith("[IMAS]Set a\\nb\\x1b[2J")
+
+
+def test_the_price_of_safety_is_shown_where_it_is_paid():
+    compiled = gx.compile("bert-base:small=true")
+    safe = compiled.replace(memory="safe")
+    price = safe.memory.pool_bytes - compiled.memory.pool_bytes
+    assert memory_summary(safe.memory)["safety_price_bytes"] == price > 0
+    assert memory_summary(compiled.memory)["safety_price_bytes"] is None
