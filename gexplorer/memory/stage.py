@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
-from time import process_time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from gexplorer.memory.standalone import compare_planners
 from gexplorer.memory.verify_sharing import verify_sharing
 from gexplorer.memory.wishes import Wishes
 from gexplorer.ops.table import lookup
+from gexplorer.trace.laps import Laps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -152,7 +152,7 @@ def plan_memory(graph: Graph, wishes: Wishes, *, program: Program | None = None)
     mode = find_mode(wishes.mode)
     planner = find_planner(mode.planner if wishes.reuse else "none")
     effort = mode.effort if wishes.search_nodes is None else Effort(wishes.search_nodes)
-    clock = _Clock()
+    clock = Laps()
     if program is None:
         program = program_of(graph)
     clock.lap("extract")
@@ -172,23 +172,10 @@ def plan_memory(graph: Graph, wishes: Wishes, *, program: Program | None = None)
         liveness.size_bytes,
     )
     clock.lap("verify")
-    memory = Memory(graph, wishes, liveness, plan, pool_buffers, findings, MappingProxyType(clock.laps))
+    memory = Memory(graph, wishes, liveness, plan, pool_buffers, findings, MappingProxyType(clock.seconds))
     if 0 < wishes.limit_bytes < memory.pool_bytes:
         raise OptionError(_too_large(memory))
     return memory
-
-
-class _Clock:
-    """CPU seconds between laps."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = process_time()
-
-    def lap(self, name: str) -> None:
-        now = process_time()
-        self.laps[name] = now - self._last
-        self._last = now
 
 
 def _addresses(liveness: Liveness, pool_buffers: NDArray[np.int64], plan: Plan) -> NDArray[np.int64]:

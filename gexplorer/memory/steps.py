@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 
 from gexplorer.ir.graph import Graph
@@ -50,22 +51,40 @@ def memory_steps(memory: Memory, first_index: int) -> list[Step]:
             "Checks the plan with code that shares nothing with the planner.",
         ),
     )
-    graph = memory.graph
-    rejects = tuple(_reject(finding) for finding in (*memory.plan.findings, *memory.findings))
+    return checked_steps(memory.graph, "memory", parts, (*memory.plan.findings, *memory.findings), first_index)
+
+
+def checked_steps(
+    graph: Graph,
+    stage: str,
+    parts: Sequence[tuple[str, str | None, float, str]],
+    findings: Sequence[Finding],
+    first_index: int,
+) -> list[Step]:
+    """Steps that leave the graph as it is; what the verifier found is what the last one rejects.
+
+    Args:
+        graph: the graph.
+        stage: the stage that they belong to.
+        parts: name, GE's name, seconds and summary of each.
+        findings: what the verifier found.
+        first_index: place of the first in the trace.
+    """
+    last = len(parts) - 1
     return [
         Step(
             index=first_index + number,
-            stage="memory",
+            stage=stage,
             name=name,
             ge_name=ge_name,
             before=graph,
             after=graph,
-            seconds=spent,
-            rejects=rejects if name == "memory_check" else (),
+            seconds=seconds,
+            rejects=tuple(map(_reject, findings)) if number == last else (),
             messages=MESSAGES,
             summary=summary,
         )
-        for number, (name, ge_name, spent, summary) in enumerate(parts)
+        for number, (name, ge_name, seconds, summary) in enumerate(parts)
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from time import process_time
 from typing import TYPE_CHECKING
 
 from gexplorer.memory.findings import Findings
@@ -19,6 +18,7 @@ from gexplorer.schedule.modes import Mode, parse_mode
 from gexplorer.schedule.proof import prove
 from gexplorer.schedule.streams import Assignment, assign
 from gexplorer.schedule.timeline import PS_PER_US, Load, Timeline, core_loads, picoseconds, stream_loads, timeline_of
+from gexplorer.trace.laps import Laps
 
 if TYPE_CHECKING:
     from gexplorer.ops.row import Unit
@@ -129,7 +129,7 @@ def schedule(memory: Memory, durations_us: Mapping[str, float], mode: str | Mode
         OptionError: a kernel has no duration or a negative one, or there is no such mode.
     """
     chosen = mode if isinstance(mode, Mode) else parse_mode(mode)
-    clock = _Clock()
+    clock = Laps()
     edges = dependencies_of(memory)
     durations = picoseconds(edges.kernels, durations_us)
     clock.lap("dependencies")
@@ -143,17 +143,4 @@ def schedule(memory: Memory, durations_us: Mapping[str, float], mode: str | Mode
     clock.lap("timeline")
     findings = prove(memory, edges.kernels, assigned, syncs)
     clock.lap("check")
-    return Schedule(memory, chosen, edges, assigned, syncs, timeline, tuple(durations), findings, clock.laps)
-
-
-class _Clock:
-    """CPU seconds between laps."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = process_time()
-
-    def lap(self, name: str) -> None:
-        now = process_time()
-        self.laps[name] = now - self._last
-        self._last = now
+    return Schedule(memory, chosen, edges, assigned, syncs, timeline, tuple(durations), findings, clock.seconds)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gexplorer.memory.findings import MESSAGES
+from gexplorer.memory.steps import checked_steps
 from gexplorer.schedule.stage import Schedule
-from gexplorer.trace.records import Reject, Step
+from gexplorer.trace.records import Step
 
 
 def schedule_steps(schedule: Schedule, first_index: int) -> list[Step]:
@@ -49,24 +49,4 @@ def schedule_steps(schedule: Schedule, first_index: int) -> list[Step]:
             "Checks with the memory verifier that no two streams race on the same bytes.",
         ),
     )
-    graph = schedule.memory.graph
-    rejects = tuple(
-        Reject(str(shown.get("first", "")), finding.code, shown, str(shown["second"]) if "second" in shown else None)
-        for finding in schedule.findings
-        for shown in (finding.shown(),)
-    )
-    return [
-        Step(
-            index=first_index + number,
-            stage="schedule",
-            name=name,
-            ge_name=ge_name,
-            before=graph,
-            after=graph,
-            seconds=spent,
-            rejects=rejects if name == "schedule_check" else (),
-            messages=MESSAGES,
-            summary=summary,
-        )
-        for number, (name, ge_name, spent, summary) in enumerate(parts)
-    ]
+    return checked_steps(schedule.memory.graph, "schedule", parts, schedule.findings, first_index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -86,6 +86,18 @@ class PlacedTensors:
         address = np.append(self.address, free)
         size = np.append(self.size, self.program.size_bytes[guest])
         return replace(self, buffer=buffer, offset=offset, address=address, size=size)
+
+    def in_place_pairs(self) -> Iterator[tuple[int, int, int]]:
+        """Guest, host and point of each permission to write in place where neither may share with anything else.
+
+        Only hosts of the pool: what outlives the program is not written over.
+        """
+        share, kept = self.program.may_share, is_kept(self.program)
+        for row in np.flatnonzero(share.sharing == Sharing.IN_PLACE).tolist():
+            guest, host = int(share.guest[row]), int(share.host[row])
+            alone = all(np.count_nonzero((share.guest == one) | (share.host == one)) == 1 for one in (guest, host))
+            if alone and not kept[host]:
+                yield guest, host, int(share.point[row])
 
     @cached_property
     def lone(self) -> Flags:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gexplorer.memory.happens_before import clocks_of
 from gexplorer.memory.museum.exhibit import Spoilt, TensorBug
 from gexplorer.memory.museum.plans import PlacedTensors, apart
@@ -31,17 +29,13 @@ class InPlaceBesideABranch(TensorBug):
 
     def spoil_tensors(self, plan: PlacedTensors) -> Spoilt | None:
         """Takes the first permission to write in place that only the order of the list makes right."""
-        program, share = plan.program, plan.program.may_share
+        program = plan.program
         if program.streams is None:
             return None
         clocks, kept, size = clocks_of(program), is_kept(program), program.size_bytes
-        for row in np.flatnonzero(share.sharing == Sharing.IN_PLACE).tolist():
-            guest, host, point = int(share.guest[row]), int(share.host[row]), int(share.point[row])
-            readers = program.readers(host).tolist()
-            alone = np.count_nonzero((share.guest == host) | (share.host == host)) == 1
-            alone &= np.count_nonzero((share.guest == guest) | (share.host == guest)) == 1
-            fits = alone and not kept[host] and not kept[guest] and size[host] == size[guest] > 0
-            loose = any(read < point and not clocks.before(read, point) for read in readers)
+        for guest, host, point in plan.in_place_pairs():
+            loose = any(read < point and not clocks.before(read, point) for read in program.readers(host).tolist())
+            fits = not kept[guest] and size[host] == size[guest] > 0
             if fits and plan.needed[host] == point and loose:
                 return Spoilt(plan.put(guest, host), (host, guest))
         return None

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gexplorer.memory.museum.exhibit import Spoilt, TensorBug
 from gexplorer.memory.museum.plans import PlacedTensors, apart
 from gexplorer.memory.museum.sketch import Sketch
-from gexplorer.memory.needs import is_kept
 from gexplorer.memory.program import Sharing
 
 
@@ -28,12 +25,8 @@ class InPlaceWithALaterReader(TensorBug):
 
     def spoil_tensors(self, plan: PlacedTensors) -> Spoilt | None:
         """Takes the first permission to write in place whose input has a later reader."""
-        program, share, kept = plan.program, plan.program.may_share, is_kept(plan.program)
-        for row in np.flatnonzero(share.sharing == Sharing.IN_PLACE).tolist():
-            guest, host = int(share.guest[row]), int(share.host[row])
-            alone = np.count_nonzero((share.guest == host) | (share.host == host)) == 1
-            alone &= np.count_nonzero((share.guest == guest) | (share.host == guest)) == 1
-            same = program.size_bytes[guest] == program.size_bytes[host] > 0
-            if alone and same and not kept[host] and plan.last_read[host] > share.point[row]:
+        size = plan.program.size_bytes
+        for guest, host, point in plan.in_place_pairs():
+            if size[guest] == size[host] > 0 and plan.last_read[host] > point:
                 return Spoilt(plan.put(guest, host), (host, guest))
         return None

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gexplorer.memory.museum.exhibit import Spoilt, TensorBug
 from gexplorer.memory.museum.plans import PlacedTensors, apart
 from gexplorer.memory.museum.sketch import Sketch
-from gexplorer.memory.needs import is_kept
 from gexplorer.memory.program import Sharing
 
 
@@ -28,11 +25,8 @@ class ShiftedInPlace(TensorBug):
 
     def spoil_tensors(self, plan: PlacedTensors) -> Spoilt | None:
         """Puts the result of an in-place operator half its size from where it may lie."""
-        program, share, kept = plan.program, plan.program.may_share, is_kept(plan.program)
-        for row in np.flatnonzero(share.sharing == Sharing.IN_PLACE).tolist():
-            guest, host = int(share.guest[row]), int(share.host[row])
-            alone = np.count_nonzero((share.guest == host) | (share.host == host)) == 1
-            alone &= np.count_nonzero((share.guest == guest) | (share.host == guest)) == 1
-            if alone and not kept[host] and plan.last_read[host] == share.point[row] and program.size_bytes[guest] > 1:
-                return Spoilt(plan.put(guest, host, int(program.size_bytes[guest]) // 2), (host, guest))
+        size = plan.program.size_bytes
+        for guest, host, point in plan.in_place_pairs():
+            if plan.last_read[host] == point and size[guest] > 1:
+                return Spoilt(plan.put(guest, host, int(size[guest]) // 2), (host, guest))
         return None
