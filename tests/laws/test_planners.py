@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -13,8 +15,8 @@ from gexplorer.memory.planners.registry import all_planners
 from gexplorer.memory.problem import Problem, make_problem
 from tests.placements import faults
 
-# Those with searches of their own have tests of their own.
-PLANNERS = [planner for planner in all_planners() if planner.is_safe and planner.name not in ("exact", "omnimalloc")]
+# omnimalloc is an extra; its search is limited by time, so it is held to these laws without one.
+PLANNERS = [p for p in all_planners() if p.is_safe and (p.name != "omnimalloc" or find_spec("omnimalloc"))]
 EFFORT = Effort(300)
 BLOCK = 512
 
@@ -35,7 +37,7 @@ def problems(draw: st.DrawFn, alignment: int = 1, distinct: bool = False) -> Pro
 
 
 def place(planner: type[Planner], problem: Problem) -> Placement:
-    return planner().place(problem, EFFORT)
+    return planner().place(problem, Effort() if planner.name == "omnimalloc" else EFFORT)
 
 
 @each_planner
@@ -76,7 +78,8 @@ def test_scaling_sizes_scales_the_plan(planner, problem, factor):
     assert place(planner, scaled).offsets.tolist() == (place(planner, problem).offsets * factor).tolist()
 
 
-@each_planner
+# omnimalloc's own orders look at how many points a life has; ours see only what changes from one point to the next.
+@pytest.mark.parametrize("planner", [p for p in PLANNERS if p.name != "omnimalloc"], ids=lambda planner: planner.name)
 @given(problem=problems(), steps=st.lists(st.integers(1, 1_000_000), min_size=241, max_size=241))
 @few
 def test_stretching_time_changes_nothing(planner, problem, steps):
