@@ -49,7 +49,7 @@ def print_compilation(compiled: Compilation) -> None:
     built = {step.stage for step in compiled.steps}
     waiting = [stage for stage in STAGES if stage not in built]
     if waiting:
-        out.print(f"\n[dim]Stages not built yet: {', '.join(waiting)}[/dim]")
+        out.print(f"\n[dim]Not stages yet: {', '.join(waiting)}; see gexplorer cost, schedule[/dim]")
     before, after = compiled.steps[0].nodes_before, compiled.steps[-1].nodes_after
     seconds = sum(step.seconds for step in compiled.steps)
     out.print(f"\n[bold]{count_text(before)} -> {count_text(after)} nodes[/bold] in {time_text(seconds)}")
