@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from gexplorer.cost.graph import GraphCost, cost_of
 from gexplorer.errors import ModelError, OptionError
 from gexplorer.frontends.onnx import SourceModel, read
 from gexplorer.hardware.catalogue import load_chip
@@ -25,15 +25,15 @@ from gexplorer.options import Options, from_environment
 from gexplorer.passes.base import Context, Limits
 from gexplorer.passes.manager import Progress, plan, run_passes
 from gexplorer.passes.switches import Plan
+from gexplorer.schedule.durations import Durations, durations_of
+from gexplorer.schedule.stage import Schedule, schedule
+from gexplorer.schedule.steps import schedule_steps
 from gexplorer.trace.records import Step, Steps
 
 if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-    from gexplorer.cost.graph import GraphCost
-    from gexplorer.schedule.durations import Durations
-    from gexplorer.schedule.stage import Schedule
     from gexplorer.views.why import Miss
 
     ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
@@ -53,6 +53,9 @@ class Compilation:
         steps: every step of every stage, by number or name.
         plan: the passes and rules that ran.
         memory: liveness, the pool's plan and its proof.
+        cost: what every kernel of the graph costs on the chip: modelled, with the error of its family beside it.
+        durations: modelled time of every kernel that is launched, and which have none.
+        schedule: streams, events and timeline by those times; proved free of races.
         contents: elements of small integer tensors that shape inference found.
     """
 
@@ -61,6 +64,9 @@ class Compilation:
     steps: Steps
     plan: Plan = field(repr=False)
     memory: Memory = field(repr=False)
+    cost: GraphCost = field(repr=False)
+    durations: Durations = field(repr=False)
+    schedule: Schedule = field(repr=False)
     contents: Mapping[str, tuple[Dim, ...]] = field(repr=False)
 
     def __repr__(self) -> str:
@@ -70,35 +76,6 @@ class Compilation:
     def graph(self) -> Graph:
         """The graph after the last step."""
         return self.steps[-1].after
-
-    @property
-    def cost(self) -> GraphCost:
-        """What every kernel of the graph costs on the chip: modelled, with the error of its family beside it."""
-        return self._cost
-
-    @property
-    def durations(self) -> Durations:
-        """Modelled time of every kernel that is launched, and which have none."""
-        from gexplorer.schedule.durations import durations_of
-
-        return durations_of(self.memory, self.cost)
-
-    @property
-    def schedule(self) -> Schedule:
-        """Streams, events and timeline by those times; proved free of races."""
-        return self._schedule
-
-    @cached_property
-    def _schedule(self) -> Schedule:
-        from gexplorer.schedule.stage import schedule
-
-        return schedule(self.memory, self.durations.us, self.options.streams)
-
-    @cached_property
-    def _cost(self) -> GraphCost:
-        from gexplorer.cost.graph import cost_of
-
-        return cost_of(self.graph, load_chip(self.options.soc))
 
     def summary(self) -> dict[str, object]:
         """The whole compilation as plain data, schema ``gexplorer.summary/1``."""
@@ -214,11 +191,12 @@ def compile_source(
             steps.append(order_step(steps[-1].after, options.order, len(steps)))
         verify(steps[-1].after)
         memory = _memory(steps[-1].after, options, previous)
-        if previous is not None and memory is previous.memory:
-            steps += previous.steps[len(steps) :]
-        else:
-            steps += memory_steps(memory, len(steps))
-        result = Compilation(source, options, Steps(steps), chosen, memory, contents)
+        steps += _kept(previous, "memory", memory, steps) or memory_steps(memory, len(steps))
+        cost = _cost(steps[-1].after, options, previous)
+        durations = durations_of(memory, cost)
+        timetable = _schedule(memory, durations, options, previous)
+        steps += _kept(previous, "schedule", timetable, steps) or schedule_steps(timetable, len(steps))
+        result = Compilation(source, options, Steps(steps), chosen, memory, cost, durations, timetable, contents)
     if options.verify == "per-step":
         from gexplorer.validation.equality import require_equal_steps
 
@@ -241,6 +219,14 @@ def _reused(previous: Compilation, options: Options, chosen: Plan) -> tuple[list
     return list(previous.steps[: PARSE_STEPS + same]), previous.contents
 
 
+def _kept(previous: Compilation | None, stage: str, result: object, steps: Sequence[Step]) -> list[Step]:
+    """The steps of a stage whose result was taken over; none where it is new, or would stand at another place."""
+    if previous is None or getattr(previous, stage) is not result:
+        return []
+    kept = [step for step in previous.steps if step.stage == stage]
+    return kept if kept[0].index == len(steps) else []
+
+
 def _context(options: Options, contents: Mapping[str, tuple[Dim, ...]], chosen: Plan) -> Context:
     return Context(_limits(options), contents, chosen.matches_off, options.allowed)
 
@@ -251,6 +237,24 @@ def _memory(graph: Graph, options: Options, previous: Compilation | None) -> Mem
     if previous is None or previous.memory.graph is not graph:
         return plan_memory(graph, wishes)
     return previous.memory if previous.memory.wishes == wishes else previous.memory.again(wishes)
+
+
+def _cost(graph: Graph, options: Options, previous: Compilation | None) -> GraphCost:
+    if previous is not None and previous.graph is graph and previous.options.soc == options.soc:
+        return previous.cost
+    return cost_of(graph, load_chip(options.soc))
+
+
+def _schedule(memory: Memory, durations: Durations, options: Options, previous: Compilation | None) -> Schedule:
+    """The schedule stage; the same plan with the same times in the same mode has the same one."""
+    if (
+        previous is not None
+        and previous.memory is memory
+        and previous.options.streams == options.streams
+        and previous.durations.us == durations.us
+    ):
+        return previous.schedule
+    return schedule(memory, durations.us, options.streams)
 
 
 def _limits(options: Options) -> Limits:

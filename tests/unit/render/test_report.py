@@ -153,7 +153,7 @@ def test_what_it_must_say(chain):
         if step.rewrites or step.rejects:
             assert step.name in text
             assert step.summary in text
-    for words in ("g on Ascend910B3", "Not built yet: schedule, kernels, validation.", "float32[n,4]"):
+    for words in ("g on Ascend910B3", "Not built yet: kernels, validation.", "float32[n,4]"):
         assert words in text
     for rewrite_step in chain.steps:
         for code in {record.code for record in (*rewrite_step.rewrites, *rewrite_step.rejects)}:

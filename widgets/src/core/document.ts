@@ -1,0 +1,319 @@
+/**
+ * What the explorer shows: a document in parts, each one packed block (see pack.ts).
+ *
+ * Python writes it (gexplorer/render/document.py), the report carries it, a kernel sends it. A part that comes again
+ * under the same name replaces the old one; a hash tells which parts are the same, so that a toggle sends little.
+ * Every table is columns of equal length; a text is an index into `strings` of its own part; -1 stands for "none";
+ * NaN for a number that is not known. Node and value numbers mean the same in all parts of one document.
+ */
+
+export const SCHEMA = "gexplorer.explorer/1";
+
+/** An index into `strings` of the part that it stands in. */
+export type Text = number;
+/** Row of the part `nodes`. A node that a pass changed is another row: a row is one version of a node. */
+export type NodeId = number;
+/** Row of the part `values`. */
+export type ValueId = number;
+
+export interface Parts {
+  head: Head;
+  steps: StepsPart;
+  nodes: NodesPart;
+  values: ValuesPart;
+  scenes: ScenesPart;
+  memory: MemoryPart;
+  planners: PlannersPart;
+  schedule: SchedulePart;
+  cost: CostPart;
+  tiling: TilingPart;
+  rules: RulesPart;
+  log: LogPart;
+}
+export type PartName = keyof Parts;
+
+/** Numbers at the top. `null` means not known; the reason stands in `note`. */
+export interface Figure {
+  key: string; // kernels, hbm_bytes, pool_bytes, latency_us, compile_seconds, ...
+  label: string;
+  unit: "count" | "bytes" | "us" | "s" | "ratio";
+  value: number | null;
+  first: number | null; // at the first step (before any pass); null where that has no meaning
+  bound: number | null; // what it cannot be below
+  error: number | null; // p90 relative error of its family, 0.12 for 12 %
+  series: Float64Array | null; // by step, NaN where not known
+  lower_is_better: boolean;
+  note: string;
+}
+
+export interface Head {
+  schema: typeof SCHEMA;
+  version: string;
+  model: { name: string; sha256: string; nodes: number; weight_bytes: number; opset: Record<string, number> };
+  options: Record<string, unknown>;
+  /** The same compilation in other words. */
+  copy: { python: string; cli: string; atc: string; switch_file: string };
+  figures: Figure[];
+  stages: { name: string; seconds: number; steps: number; status: string }[];
+  /** What the controls may be set to. */
+  choices: { soc: string[]; memory: string[]; planner: string[]; tiling: string[]; preset: string[]; shapes: string[] };
+  /** Changes that the page can show by itself: key as `variantKey` makes it. */
+  variants: string[];
+}
+
+export interface StepsPart {
+  strings: string[];
+  steps: StepRow[];
+}
+
+export interface StepRow {
+  index: number;
+  stage: string;
+  name: string;
+  ge_name: string | null;
+  kind: "stage" | "pass" | "rule";
+  seconds: number;
+  nodes_before: number;
+  nodes_after: number;
+  changed: boolean;
+  tried: number;
+  summary: string;
+  source: string | null; // file and line of the rule or pass, inside the package
+  /** Index into the part `scenes`. Steps that change nothing share the scene of the step before. */
+  scene: number;
+  rewrites: {
+    node: Int32Array; // the node that it is about, after if it is there, else before; -1
+    reason: Int32Array; // Text
+    removed_at: Int32Array; // n + 1 offsets into `removed`
+    removed: Int32Array; // NodeId
+    added_at: Int32Array;
+    added: Int32Array;
+  };
+  rejects: {
+    node: Int32Array;
+    place: Int32Array; // Text: the name of the place, also where it is no node
+    code: Int32Array; // Text
+    reason: Int32Array; // Text
+    hint: Int32Array; // Text or -1
+    blocker: Int32Array; // NodeId or -1
+    blocker_name: Int32Array; // Text or -1
+    saved_bytes: Float64Array; // HBM bytes that fusing here would save, NaN where not known
+  };
+}
+
+/** Drawn differently by colour and glyph. */
+export enum Unit {
+  Cube = 0,
+  Vector = 1,
+  Mixed = 2,
+  Move = 3, // data movement: Transpose, TransData, Gather, Reshape
+  Fallback = 4, // AICPU or host
+  Control = 5, // If, Loop, Scan
+  Constant = 6,
+  Boundary = 7, // inputs and outputs of the graph
+}
+
+export interface NodesPart {
+  strings: string[];
+  name: Int32Array; // Text
+  type: Int32Array; // Text: operator, CANN's name where there is one
+  onnx_type: Int32Array; // Text
+  unit: Uint8Array; // Unit
+  scope: Int32Array; // Text: module path
+  detail: Int32Array; // Text: "float16 [1, 2048, 4096]" of the first output
+  bytes: Float64Array; // of all outputs, NaN where unsized
+  inputs_at: Int32Array; // n + 1
+  inputs: Int32Array; // ValueId, -1 for an absent optional input
+  outputs_at: Int32Array;
+  outputs: Int32Array;
+  attributes: Int32Array; // Text: lines "name = value"
+  origin_at: Int32Array; // n + 1
+  origin: Int32Array; // Text: names of source ONNX nodes
+  body_at: Int32Array; // n + 1
+  body: Int32Array; // Text: operators inside a fused kernel, in order
+}
+
+export interface ValuesPart {
+  strings: string[];
+  name: Int32Array;
+  dtype: Int32Array;
+  shape: Int32Array; // Text, "[b, 128]"
+  bytes: Float64Array; // NaN where unsized
+  kind: Uint8Array; // 0 intermediate, 1 input, 2 output, 3 constant, 4 state
+}
+
+/**
+ * Pictures of the graph, one a step: boxes of the graph before *and* after, laid out once, so that looking at
+ * before, after or both moves nothing. Boxes are nodes or containers; a container has a picture of its own.
+ */
+export interface ScenesPart {
+  strings: string[];
+  /** By scene: its root container. */
+  roots: Int32Array;
+  /** By scene: index of the step that it shows. */
+  steps: Int32Array;
+  containers: Container[];
+  templates: Template[];
+}
+
+export interface Container {
+  label: Text;
+  kind: "graph" | "scope" | "repeat" | "kernel" | "nested";
+  /** For `repeat`: how often; `members` are those of the first, `instances` the containers that are alike. */
+  count: number;
+  instances: Int32Array;
+  /** Open when first shown. */
+  open: boolean;
+  /** Geometry, shared by all containers that look the same. -1: computed when asked for. */
+  template: number;
+  /** By box of the template: NodeId, or -1 - container. */
+  members: Int32Array;
+  /** By box: 1 before, 2 after, 3 both, and 4 more where it changed or holds a change. */
+  status: Uint8Array;
+  /** By edge of the template: ValueId that flows there (the first, where there are several). */
+  edge_values: Int32Array;
+  /** By edge: 1 before, 2 after, 3 both. */
+  edge_status: Uint8Array;
+  /** By stub of the template: ValueId. */
+  stub_values: Int32Array;
+  /** Nodes inside, at any depth. */
+  nodes: number;
+}
+
+/** A picture: coordinates of boxes' centres in px, y downwards; (0, 0) is the top left corner. */
+export interface Template {
+  width: number;
+  height: number;
+  x: Float32Array;
+  y: Float32Array;
+  w: Float32Array;
+  h: Float32Array;
+  rank: Int32Array; // boxes of one rank stand side by side
+  edge_from: Int32Array;
+  edge_to: Int32Array;
+  route_at: Int32Array; // edges + 1: offsets, in points, into `route`
+  route: Float32Array; // x, y of bend points between the two boxes
+  stub_box: Int32Array;
+  stub_side: Uint8Array; // 0 something comes in, 1 goes out
+}
+
+export interface MemoryPart {
+  strings: string[];
+  planner: string;
+  pool_bytes: number;
+  bound_bytes: number;
+  unplanned_bytes: number;
+  weight_bytes: number;
+  persistent_bytes: number;
+  proved: boolean;
+  /** By position in program order: NodeId. */
+  order: Int32Array;
+  load_bytes: Float64Array; // live bytes by position
+  peak: number; // position
+  /** By buffer of the pool. */
+  value: Int32Array; // ValueId of the first tensor in it
+  name: Int32Array; // Text
+  offset_bytes: Float64Array;
+  size_bytes: Float64Array;
+  first: Int32Array; // position of the writer
+  last: Int32Array; // position of the last reader, inclusive
+  tensors: Int32Array; // how many tensors share it
+  kind: Int32Array; // Text: intermediate, workspace, ...
+  conflict_a: Int32Array; // pairs of buffers that overlap in time and address: empty in a verified plan
+  conflict_b: Int32Array;
+}
+
+/** Other planners on the same liveness; computed when asked for. */
+export interface PlannersPart {
+  planners: { name: string; pool_bytes: number; seconds: number; proved: boolean; offset_bytes: Float64Array | null; note: string }[];
+}
+
+export interface SchedulePart {
+  strings: string[];
+  makespan_us: number;
+  critical_path_us: number;
+  error: number | null;
+  streams: { label: string }[];
+  node: Int32Array; // NodeId by task
+  name: Int32Array; // Text
+  stream: Int32Array;
+  core: Int32Array; // Text: cube, vector, mixed, aicpu, ...
+  start_us: Float64Array;
+  duration_us: Float64Array;
+  slack_us: Float64Array;
+  critical: Uint8Array;
+  event_from: Int32Array; // task
+  event_to: Int32Array;
+  event_reason: Int32Array; // Text: data, reuse
+  timed: boolean; // false: no kernel has a time
+  note: string;
+}
+
+export interface CostPart {
+  strings: string[];
+  soc: string;
+  peaks: { label: string; flops_per_s: number }[];
+  bandwidths: { label: string; bytes_per_s: number }[];
+  node: Int32Array; // NodeId by kernel
+  name: Int32Array;
+  type: Int32Array;
+  family: Int32Array; // Text
+  error: Float64Array; // p90 of the family, NaN where not known
+  flops: Float64Array;
+  compulsory_bytes: Float64Array;
+  hbm_bytes: Float64Array;
+  l2_bytes: Float64Array;
+  l1_bytes: Float64Array;
+  ub_bytes: Float64Array;
+  latency_us: Float64Array;
+  launch_us: Float64Array;
+  pipes: string[]; // cube, vector, mte1, mte2, mte3, fixpipe
+  pipe_us: Float64Array; // kernels x pipes, row by row
+  bound: Int32Array; // Text: the pipe that bounds it
+  tile: Int32Array; // Text or -1
+  warning: Int32Array; // Text or -1: over-fusion and the like
+  /** Totals of the graph before fusion, for comparison; NaN where not computed. */
+  unfused: { kernels: number; hbm_bytes: number; latency_us: number };
+  unpriced: Int32Array; // Text: kernels without a price
+}
+
+export interface TilingPart {
+  strings: string[];
+  kernels: {
+    name: Text;
+    type: Text;
+    alike: Int32Array; // NodeIds that share the search
+    m: Int32Array;
+    n: Int32Array;
+    k: Int32Array;
+    time_us: Float64Array; // NaN where it does not fit
+    blocker: Int32Array; // Text: the buffer that is too small, -1 where it fits
+    chosen: number;
+    best: number;
+    evaluations: number;
+    buffers: { name: string; used_bytes: number; capacity_bytes: number }[]; // of the chosen tile
+    program: Text; // the tile program, as text
+  }[];
+}
+
+export interface RulesPart {
+  strings: string[];
+  name: string[];
+  ge_name: (string | null)[];
+  enabled: Uint8Array;
+  is_fusion: Uint8Array;
+  summary: string[];
+  source: string[];
+  step: Int32Array; // index of its step, -1
+  tried: Int32Array;
+  matched: Int32Array;
+  effective: Int32Array;
+  near: Int32Array;
+  seconds: Float64Array;
+  saved_bytes: Float64Array; // HBM bytes that its fusions save, NaN where not known
+  blocked_bytes: Float64Array; // that its near misses would save
+}
+
+export interface LogPart {
+  lines: string[];
+}
