@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from gexplorer.commands.articles import articles
-from gexplorer.commands.cost import chips, cost, validate_cost
+from gexplorer.commands.discovery import all_commands
 from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, switches_of, with_switches
-from gexplorer.commands.memory import memory, plan, planners
 from gexplorer.commands.results import require_targets, write_json
-from gexplorer.commands.schedule import schedule
 from gexplorer.errors import GexplorerError, OptionError
 
 if TYPE_CHECKING:
@@ -209,7 +206,7 @@ def report(output: Path | None, **common: Any) -> None:
     click.echo(f"{path.resolve()}")
 
 
-for _command in (planners, plan, memory, cost, chips, validate_cost, articles, schedule):
+for _command in all_commands():
     cli.add_command(_command)
 
 

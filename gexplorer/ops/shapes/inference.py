@@ -226,3 +226,11 @@ class _Sweep:
     def _constant(self, name: str) -> Constant | None:
         value: Value | None = self._graph.values.get(name)
         return value.constant if value is not None else self._outer_constants(name)
+
+
+def known_contents(facts: Facts) -> dict[str, tuple[Dim, ...]]:
+    """Known elements of small integer tensors, nested graphs included (names are unique over all of them)."""
+    found = {name: fact.content for name, fact in facts.items() if fact.content is not None}
+    for inner in facts.nested.values():
+        found |= known_contents(inner)
+    return found
