@@ -13,6 +13,13 @@ from typing import IO
 
 from gexplorer.errors import OptionError
 
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None
+
+_PREFIX, _SUFFIX = ".gexplorer-", ".part"
+
 
 def require_writable(path: Path) -> None:
     """Raises OptionError where a file of this name could not be written: worth knowing before long work."""
@@ -46,13 +53,17 @@ def whole_file(path: Path) -> Generator[IO[bytes]]:
             with target.open("wb") as file:
                 yield file
             return
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".gexplorer-", suffix=".part")
+        _sweep(target.parent)
+        handle, temporary = _temporary(target.parent)
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, target)
+            os.chmod(temporary, stat.S_IMODE(mode))
+            if fcntl is not None:  # as long as it is open it is locked, and nobody takes it for a leftover
+                os.replace(temporary, target)
+        if fcntl is None:  # where there are no locks, an open file cannot be renamed either
+            os.replace(temporary, target)
     except OSError as error:
         _remove(temporary)
         raise _cannot_write(path, error) from None
@@ -65,6 +76,33 @@ def write_file(path: str | Path, data: bytes | str) -> None:
     """Writes a file whole or not at all. Raises OptionError where it cannot be written."""
     with whole_file(Path(path)) as file:
         file.write(data.encode() if isinstance(data, str) else data)
+
+
+def _temporary(folder: Path) -> tuple[int, str]:
+    """A new file, locked as long as it is open, so that others can tell it from what a killed process left."""
+    while True:
+        handle, path = tempfile.mkstemp(dir=folder, prefix=_PREFIX, suffix=_SUFFIX)
+        if fcntl is None:
+            return handle, path
+        with suppress(OSError):  # a file system without locks: nobody can sweep there either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:  # else somebody took it for a leftover before it was locked
+            return handle, path
+        os.close(handle)
+
+
+def _sweep(folder: Path) -> None:
+    """Removes what processes that were killed while they wrote have left in a folder: files that nobody has locked."""
+    if fcntl is None:
+        return
+    for path in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDWR)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(path)
+            finally:
+                os.close(handle)
 
 
 def _cannot_write(path: Path, error: Exception) -> OptionError:
