@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from gexplorer.errors import ModelError
 from gexplorer.ir.dtypes import DType
-from gexplorer.ir.graph import Graph, Value
-from gexplorer.ir.symbols import Dim, Symbol
+from gexplorer.ir.graph import Graph, Node, Value
+from gexplorer.ir.symbols import Dim, Symbol, base_atoms
 from gexplorer.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 # Size of a dimension that the model leaves open.
 OPEN_DIM = 2
+# Sizes of batch dimensions and of all others, to be tried until the model takes them: some models want a batch of one,
+# many want an image or a stretch of sound that is not too small.
+_TRIES = ((2, 8), (1, 8), (2, 64), (1, 64), (1, 512), (2, 2), (1, 1))
 # Operators that hand an index on unchanged.
 _PASS_ON = frozenset(("Cast", "Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose"))
 
@@ -24,7 +27,8 @@ def random_inputs(graph: Graph, seed: int, sizes: Mapping[str, int] | None = Non
     """One array for every input that has no default.
 
     Floats are normally distributed, booleans are fair, integers lie in the smallest table that they index (0 or 1
-    where they index none).
+    where they index none). What may be a mask, zeros and ones along at least two axes, lets every row see its first
+    element: a softmax over nothing is no number, and would hide all that comes after it.
 
     Args:
         graph: the model.
@@ -45,10 +49,11 @@ def random_inputs(graph: Graph, seed: int, sizes: Mapping[str, int] | None = Non
         type_ = _input_type(value)
         shape = [_size(dim, sizes or {}) for dim in type_.shape or ()]
         if type_.dtype == DType.BOOL:
-            arrays[name] = np.asarray(generator.random(shape) < 0.5)
+            arrays[name] = _seeing(np.asarray(generator.random(shape) < 0.5))
         elif type_.dtype.is_integer:
             rows = index_rows(graph, name)
-            arrays[name] = np.asarray(generator.integers(0, rows or 2, shape)).astype(type_.dtype.numpy())
+            array = np.asarray(generator.integers(0, rows or 2, shape))
+            arrays[name] = (array if rows else _seeing(array)).astype(type_.dtype.numpy())
         elif type_.dtype in (DType.COMPLEX64, DType.COMPLEX128):
             parts = generator.standard_normal((2, *shape))
             arrays[name] = (parts[0] + 1j * parts[1]).astype(type_.dtype.numpy())
@@ -57,24 +62,72 @@ def random_inputs(graph: Graph, seed: int, sizes: Mapping[str, int] | None = Non
     return arrays
 
 
+def _seeing(array: np.ndarray) -> np.ndarray:
+    """The same with a one at the start of every row."""
+    if array.ndim >= 2 and array.shape[-1] > 1:
+        array[..., 0] = 1
+    return array
+
+
+def free_dims(graph: Graph) -> tuple[str, ...]:
+    """Names of the dimensions of inputs that the model leaves open."""
+    dims = [dim for type_ in map(graph.tensor, graph.inputs) if type_ is not None for dim in type_.shape or ()]
+    return tuple(dict.fromkeys(atom for dim in dims for atom in sorted(base_atoms(dim))))
+
+
+def batch_dims(graph: Graph) -> tuple[str, ...]:
+    """Those of them that an input has as its first of several."""
+    shapes = [type_.shape for type_ in map(graph.tensor, graph.inputs) if type_ is not None]
+    first = {atom for shape in shapes if shape and len(shape) > 1 for atom in base_atoms(shape[0])}
+    return tuple([name for name in free_dims(graph) if name in first])
+
+
+def size_tries(graph: Graph) -> list[dict[str, int]]:
+    """Sizes of the free dimensions to try until the model takes them; one without any where none is free."""
+    free, batch = free_dims(graph), batch_dims(graph)
+    if not free:
+        return [{}]
+    return [{name: first if name in batch else other for name in free} for first, other in _TRIES]
+
+
 def index_rows(graph: Graph, name: str) -> int | None:
-    """Rows of the smallest table that a value indexes through Gather; None where it indexes none of known size."""
+    """Rows of the smallest table that a value indexes; None where it indexes none of known size."""
     smallest: int | None = None
     waiting, seen = [name], {name}
     while waiting:
         value = waiting.pop()
         for user in graph.users_of(value):
-            if user.op == "Gather" and not user.domain and len(user.inputs) > 1 and user.inputs[1] == value:
-                table = graph.tensor(user.inputs[0])
-                axis = user.integer("axis", 0)
-                if table is not None and table.shape:
-                    rows = table.shape[axis]
-                    if isinstance(rows, int) and rows > 0:
-                        smallest = rows if smallest is None else min(smallest, rows)
-            elif user.op in _PASS_ON and not user.domain and user.outputs[0] not in seen:
+            rows = _rows(graph, user, value)
+            if rows is not None:
+                smallest = rows if smallest is None else min(smallest, rows)
+            if user.op in _PASS_ON and not user.domain and user.outputs[0] not in seen:
                 seen.add(user.outputs[0])
                 waiting.append(user.outputs[0])
     return smallest
+
+
+def _rows(graph: Graph, user: Node, index: str) -> int | None:
+    """How many different indices an operator takes there; None where the value is no index of it."""
+    if (user.domain, user.op) == ("com.microsoft", "EmbedLayerNormalization"):
+        place = user.inputs.index(index)
+        return _size_along(graph, user.inputs[place + 2 if place == 0 else place + 3], 0) if place < 2 else None
+    if user.domain or len(user.inputs) < 2 or user.inputs[1] != index:
+        return None
+    if user.op in ("Gather", "GatherElements", "ScatterElements", "Scatter"):
+        return _size_along(graph, user.inputs[0], user.integer("axis", 0))
+    if user.op in ("GatherND", "ScatterND"):
+        table = graph.tensor(user.inputs[0])
+        sizes = [size for size in (table.shape if table is not None else None) or () if isinstance(size, int)]
+        return min(sizes, default=0) or None
+    return None
+
+
+def _size_along(graph: Graph, table: str, axis: int) -> int | None:
+    type_ = graph.tensor(table)
+    if type_ is None or not type_.shape or not -len(type_.shape) <= axis < len(type_.shape):
+        return None
+    size = type_.shape[axis]
+    return size if isinstance(size, int) and size > 0 else None
 
 
 def _input_type(value: Value) -> TensorType:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, MutableSequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gexplorer.errors import ModelError
+from gexplorer.execution.casts import isolate_casts
 from gexplorer.ir.graph import Graph
 from gexplorer.ir.to_onnx import to_onnx
 
@@ -28,9 +31,23 @@ def prepare(graph: Graph, evaluator: Evaluator = "onnxruntime") -> Runner:
     Raises:
         ModelError: the evaluator cannot load it; the function raises it where the evaluator cannot run it.
     """
-    model = to_onnx(graph, value_info=False)
+    return prepare_model(to_onnx(graph, value_info=False), evaluator)
+
+
+def prepare_model(model: onnx.ModelProto, evaluator: Evaluator = "onnxruntime", folder: Path | None = None) -> Runner:
+    """The same for a model; it is changed, so the caller gives a copy where it needs it again.
+
+    Args:
+        model: the model.
+        evaluator: as in ``prepare``.
+        folder: where the files are that it keeps weights in.
+    """
     with _named(evaluator):
         if evaluator == "reference":
+            if folder is not None:
+                import onnx
+
+                onnx.load_external_data_for_model(model, str(folder))
             from onnx.reference import ReferenceEvaluator
 
             execute = ReferenceEvaluator(model).run
@@ -40,7 +57,11 @@ def prepare(graph: Graph, evaluator: Evaluator = "onnxruntime") -> Runner:
             settings = onnxruntime.SessionOptions()
             settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
             settings.log_severity_level = 4
-            _isolate_casts(model)
+            if folder is not None:
+                settings.add_session_config_entry(
+                    "session.model_external_initializers_file_folder_path", str(folder.resolve())
+                )
+            isolate_casts(model)
             data = model.SerializeToString()
             execute = onnxruntime.InferenceSession(data, settings, providers=["CPUExecutionProvider"]).run
 
@@ -58,36 +79,11 @@ def run(graph: Graph, inputs: Mapping[str, np.ndarray], evaluator: Evaluator = "
     return prepare(graph, evaluator)(inputs)
 
 
-def _isolate_casts(model: onnx.ModelProto) -> None:
-    """Puts an Identity before and behind every cast, which changes no value.
-
-    With all optimisation off, onnxruntime still merges casts that follow each other (its own around operators that it
-    has in float32 only included): a rounding to float16 between goes, and so does a value that a nested graph captures.
-    """
-    for nodes in (model.graph.node, *(function.node for function in model.functions)):
-        _isolate_casts_among(nodes)
-
-
-def _isolate_casts_among(nodes: MutableSequence[onnx.NodeProto]) -> None:
-    from onnx import helper
-
-    isolated: list[onnx.NodeProto] = []
-    for node in nodes:
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                _isolate_casts_among(graph.node)
-        if node.op_type not in ("Cast", "CastLike") or node.domain or not node.output:
-            isolated.append(node)
-            continue
-        source, result = node.input[0], node.output[0]
-        node.input[0], node.output[0] = f"{result}/before cast", f"{result}/behind cast"
-        isolated.append(helper.make_node("Identity", [source], [node.input[0]]))
-        isolated.append(node)
-        isolated.append(helper.make_node("Identity", [node.output[0]], [result]))
-    if len(isolated) > len(nodes):
-        copies = [type(node).FromString(node.SerializeToString()) for node in isolated]
-        del nodes[:]
-        nodes.extend(copies)
+def giving(graph: Graph, names: Sequence[str]) -> Graph:
+    """The same graph with these values as its results, one each, in this order; to look inside a run."""
+    return replace(
+        graph, outputs=tuple(names), output_names=tuple([f"{name}#result {i}" for i, name in enumerate(names)])
+    )
 
 
 @contextmanager

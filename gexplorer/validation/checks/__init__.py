@@ -1,0 +1,1 @@
+"""The checks of the validation stage, one a file; ``gexplorer.validation.checker`` finds them."""
