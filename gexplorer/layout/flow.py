@@ -1,0 +1,273 @@
+"""A graph as arrays: which nodes there are, in program order, and what flows from which to which.
+
+Nodes and values go by their numbers in the document (``Numbering``), so arrays of different steps can be compared.
+Nested graphs are laid flat into the one around; constants are no flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gexplorer.ir.graph import Graph, Node, operation_key
+from gexplorer.layout.box import node_size
+from gexplorer.layout.paths import Path, Paths, nested_graphs
+from gexplorer.layout.placement import Ints
+from gexplorer.ops.table import entry_of
+from gexplorer.views.explorer.nodes import detail_text
+from gexplorer.views.explorer.numbering import Numbering
+
+# Nodes of nested graphs come behind all others: positions count from anew in each graph.
+_INNER = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The flow of one graph.
+
+    Attributes:
+        nodes: numbers of the nodes, in program order.
+        identity: by node, see ``Facts``.
+        group: by node.
+        order: by node.
+        edges: rows (from node, to node, value).
+        enters: rows (node, value) for inputs of the graph, and of graphs nested in it.
+        leaves: rows (node, value) for results of the graph, and of graphs nested in it.
+    """
+
+    nodes: Ints
+    identity: Ints
+    group: Ints
+    order: Ints
+    edges: Ints
+    enters: Ints
+    leaves: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a picture needs to know of one node.
+
+    Attributes:
+        identity: equal numbers for versions of one node.
+        group: the container that it belongs to.
+        kind: equal numbers for nodes that do the same to tensors of the same type and shape.
+        size: width and height of its box, in px.
+        inputs: numbers of the values that it uses; those of nested graphs have their own, see ``Atlas``.
+        outputs: numbers of the values that it makes.
+        nested: the graphs nested in it, with the path of each.
+        order: place in program order; those of nested graphs last.
+    """
+
+    identity: int
+    group: int
+    kind: int
+    size: tuple[float, float]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    nested: tuple[tuple[Path, Graph], ...]
+    order: int
+
+
+class Atlas:
+    """Facts of the nodes and flows of the graphs of one trace, each found once.
+
+    Attributes:
+        groups: path of each container, by number; a container's number is higher than that of the one around it.
+        around: number of the container around, by container; the root's is itself.
+        nested: by container, whether it is a nested graph or the node that holds one.
+        facts: by number of the node.
+    """
+
+    def __init__(self, paths: Paths, numbering: Numbering) -> None:
+        self.groups: list[Path] = [()]
+        self.around: list[int] = [0]
+        self.nested: list[bool] = [False]
+        self.facts: dict[int, Facts] = {}
+        self._paths = paths
+        self._numbering = numbering
+        self._group: dict[Path, int] = {(): 0}
+        self._child: dict[tuple[int, str], int] = {}
+        self._identity: dict[tuple[Path, str], int] = {}
+        self._kind: dict[object, int] = {}
+        self._sizes: dict[tuple[str, str], tuple[float, float]] = {}
+        self._details: dict[int, str] = {}
+        self._inner_value: dict[tuple[Path, str], int] = {}
+        self._outer_value: list[int] = []
+        self._flows: dict[int, tuple[Graph, Flow]] = {}
+        self._table = np.zeros((len(numbering.nodes), 3), dtype=np.int64)
+
+    def renumbered(self, numbering: Numbering) -> None:
+        """Goes on with the numbering of another trace; what is known of the nodes that both number alike is kept."""
+        nodes = _agreeing(self._numbering.nodes, numbering.nodes)
+        values = _agreeing(self._numbering.values, numbering.values)
+        self._numbering = numbering
+        table = np.zeros((len(numbering.nodes), 3), dtype=np.int64)
+        table[:nodes] = self._table[:nodes]
+        self._table = table
+        self.facts = {number: fact for number, fact in self.facts.items() if number < nodes}
+        self._inner_value = {
+            key: value for key, value in self._inner_value.items() if self._outer_value[-2 - value] < values
+        }
+        self._flows = {
+            key: (graph, flow) for key, (graph, flow) in self._flows.items() if flow.nodes.max(initial=-1) < nodes
+        }
+
+    def flow(self, graph: Graph) -> Flow:
+        """The flow of an outermost graph."""
+        found = self._flows.get(id(graph))
+        if found is None:
+            found = self._flows[id(graph)] = (graph, self._flow(graph))
+        return found[1]
+
+    def _flow(self, graph: Graph) -> Flow:
+        rows: list[int] = []
+        known: list[Facts] = []
+        enters, leaves = set[int](), list[int]()
+        number, facts = self._numbering.node, self.facts
+        waiting: list[tuple[Path, Graph]] = [((), graph)]
+        scopes: dict[Path, frozenset[str]] = {}
+        while waiting:
+            inside, inner = waiting.pop()
+            if inside:
+                scopes[inside] = frozenset(inner.values)
+            enters.update(self._values(inner.inputs, inside, scopes))
+            leaves += self._values(inner.outputs, inside, scopes)
+            for row in sorted(map(number, inner.nodes.values())):  # the same order in every run
+                fact = facts.get(row)
+                if fact is None:
+                    fact = facts[row] = self._read(self._numbering.nodes[row], inside, scopes)
+                    self._table[row] = (fact.identity, fact.group, fact.order)
+                rows.append(row)
+                known.append(fact)
+                if fact.nested:
+                    waiting += fact.nested
+        nodes = np.array(rows, dtype=np.int64)
+        nodes = nodes[np.lexsort((nodes, self._table[nodes, 2]))]
+        identity, group, order = self._table[nodes].T.copy()
+        return Flow(nodes, identity, group, order, *self._flowing(rows, known, enters, leaves))
+
+    def _flowing(
+        self, rows: list[int], known: list[Facts], enters: set[int], leaves: list[int]
+    ) -> tuple[Ints, Ints, Ints]:
+        """Edges, entries and exits of nodes that are known."""
+        nodes = np.array(rows, dtype=np.int64)
+        made = np.array([value for fact in known for value in fact.outputs], dtype=np.int64)
+        used = np.array([value for fact in known for value in fact.inputs], dtype=np.int64)
+        maker = np.repeat(nodes, [len(fact.outputs) for fact in known])
+        user = np.repeat(nodes, [len(fact.inputs) for fact in known])
+        inner = len(self._outer_value) + 1  # values of nested graphs have negative numbers
+        size = inner + max(len(self._numbering.values), 1)
+        producer = np.full(size, -1, dtype=np.int64)
+        producer[made + inner] = maker
+        outside = np.zeros(size, dtype=np.bool_)
+        outside[np.array(sorted(enters), dtype=np.int64) + inner] = True
+        names = np.array([*self._outer_value[::-1], -1, *range(size - inner)], dtype=np.int64)
+        result = np.array(list(dict.fromkeys(leaves)), dtype=np.int64)
+        result = result[producer[result + inner] >= 0]
+        source = producer[used + inner]
+        flows, comes = source >= 0, (source < 0) & outside[used + inner]
+        return (
+            np.stack([source[flows], user[flows], names[used[flows] + inner]], axis=1),
+            np.stack([user[comes], names[used[comes] + inner]], axis=1),
+            np.stack([producer[result + inner], names[result + inner]], axis=1),
+        )
+
+    def _read(self, node: Node, inside: Path, scopes: dict[Path, frozenset[str]]) -> Facts:
+        path = (*inside, *self._paths.of(node, inside))
+        nested: tuple[tuple[Path, Graph], ...] = ()
+        if node.attributes:
+            # Where a node belongs may change with its origin: its nested graphs go by names alone.
+            nested = tuple(((*inside, node.name, name), graph) for name, graph in nested_graphs(node))
+        holder = self.group(path, inside)
+        if nested:
+            holder = self._open(holder, node.name, nested=True)
+            for below, _ in nested:
+                self._group[below] = self._open(holder, below[-1], nested=True)
+        detail = self._detail(node.outputs[0] if node.outputs else "")
+        key = operation_key(node)
+        if key is None:
+            body = tuple(n.op for n in node.body.order) if node.body is not None else tuple(map(len, node.graphs))
+            key = (node.op, node.domain, body, tuple(sorted(node.attributes)))
+        return Facts(
+            identity=self._identity.setdefault((inside, node.name), len(self._identity)),
+            group=holder,
+            kind=self._kind.setdefault((key, detail, len(node.inputs)), len(self._kind)),
+            size=self._size(node, detail),
+            inputs=tuple(dict.fromkeys(self._values(node.inputs, inside, scopes))),
+            outputs=self._values(node.outputs, inside, scopes),
+            nested=nested,
+            order=node.position + (len(inside) << _INNER),
+        )
+
+    def identity(self, name: str, inside: Path = ()) -> int:
+        """The identity of the node of a name, -1 where none of that name has been seen."""
+        return self._identity.get((inside, name), -1)
+
+    def group(self, path: Path, inside: Path = ()) -> int:
+        """The number of the container of a path; new ones are made."""
+        found = self._group.get(path)
+        if found is None:
+            around = self._group[inside] if path == inside else self.group(path[:-1], inside)
+            found = self._group[path] = self._open(around, path[-1], nested=False)
+        return found
+
+    def _open(self, around: int, label: str, *, nested: bool) -> int:
+        found = self._child.get((around, label))
+        if found is None:
+            found = self._child[around, label] = len(self.groups)
+            self.groups.append((*self.groups[around], label))
+            self.around.append(around)
+            self.nested.append(nested)
+        return found
+
+    def _values(self, names: Iterable[str], inside: Path, scopes: dict[Path, frozenset[str]]) -> tuple[int, ...]:
+        """Numbers of values as seen from inside a nested graph: two branches may use one name for different things."""
+        if not inside:
+            value = self._numbering.value
+            return tuple([value(name) for name in names if name])
+        found: list[int] = []
+        for name in names:
+            where = inside
+            while where and name not in scopes.get(where, ()):
+                where = where[:-2]
+            if name and not where:
+                found.append(self._numbering.value(name))
+            elif name:
+                key = (where, name)
+                number = self._inner_value.get(key)
+                if number is None:
+                    number = self._inner_value[key] = -2 - len(self._outer_value)
+                    self._outer_value.append(self._numbering.value(name))
+                found.append(number)
+        return tuple(found)
+
+    def _detail(self, name: str) -> str:
+        number = self._numbering.value(name) if name else -1
+        value = self._numbering.typed[number] if number >= 0 else None
+        if value is None or value.type is None:
+            return ""
+        found = self._details.get(id(value.type))
+        if found is None:
+            found = self._details[id(value.type)] = detail_text(value.type)
+        return found
+
+    def _size(self, node: Node, detail: str) -> tuple[float, float]:
+        key = (node.op, detail)
+        found = self._sizes.get(key)
+        if found is None:
+            entry = entry_of(node)
+            cann = entry.lowering.cann if entry is not None else ""
+            title = f"{node.domain}.{node.op}" if node.domain and node.body is None else node.op
+            found = self._sizes[key] = node_size(max(title, cann, key=len), detail)
+        return found
+
+
+def _agreeing(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many of the first entries are equal."""
+    if len(one) <= len(other) and one == other[: len(one)]:
+        return len(one)
+    pairs = zip(one, other, strict=False)
+    return next((count for count, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -1,0 +1,347 @@
+"""The part ``scenes`` of the explorer's document: for every step that changed the graph one picture of both sides.
+
+A picture unites the graph before and after, laid out once, so that looking at one or the other moves nothing. What is
+the same as in the picture before keeps its container, its template and its coordinates; the order of what is new in a
+container starts from where its boxes stood. Containers that look the same share a template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gexplorer.ir.graph import Graph
+from gexplorer.layout.flow import Atlas
+from gexplorer.layout.layered import lay_out
+from gexplorer.layout.openness import opened
+from gexplorer.layout.paths import Paths
+from gexplorer.layout.rooms import Room, Rooms, RoomsState
+from gexplorer.layout.union import Union, united
+from gexplorer.trace.records import Step
+from gexplorer.views.explorer.numbering import Numbering
+
+# So many boxes of closed containers are laid out in advance, over all pictures; more only when asked for.
+IN_ADVANCE = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A template, and which of a room's edges have a line in it and which have stubs."""
+
+    number: int
+    x: dict[int, float]
+    drawn: tuple[int, ...]
+    cut: tuple[int, ...]
+    shape: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How things stood when a picture was done: what it takes to go on from there again."""
+
+    step: int
+    before: Graph
+    after: Graph
+    rooms: RoomsState
+    drawn: dict[Room, _Drawn]
+    by_group: dict[int, _Drawn]
+    open: set[int]
+    containers: int
+    templates: int
+    strings: int
+    spent: int
+
+
+@dataclass(slots=True)
+class Scenes:
+    """Pictures of a trace, made one after the other.
+
+    Attributes:
+        numbering: of the trace.
+        strings: labels.
+        roots: by picture, its outermost container.
+        steps: by picture, index of the step.
+        containers: of all pictures.
+        templates: of all containers.
+    """
+
+    numbering: Numbering
+    atlas: Atlas
+    rooms: Rooms
+    strings: list[str] = field(default_factory=list[str])
+    roots: list[int] = field(default_factory=list[int])
+    steps: list[int] = field(default_factory=list[int])
+    containers: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
+    templates: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
+    _string: dict[str, int] = field(default_factory=dict[str, int])
+    _drawn: dict[Room, _Drawn] = field(default_factory=dict[Room, _Drawn])
+    _by_group: dict[int, _Drawn] = field(default_factory=dict[int, _Drawn])
+    _template: dict[object, _Drawn] = field(default_factory=dict[object, _Drawn])
+    _container: dict[object, int] = field(default_factory=dict[object, int])
+    _open: set[int] = field(default_factory=set[int])
+    _waiting: dict[int, Room] = field(default_factory=dict[int, Room])
+    _spent: int = 0
+    _marks: list[_Mark] = field(default_factory=list["_Mark"])
+
+    @classmethod
+    def empty(cls, steps: Sequence[Step], numbering: Numbering) -> Scenes:
+        """No pictures yet."""
+        changes = numbering.scene_steps
+        source = steps[changes[1]].before if len(changes) > 1 else steps[-1].after if steps else None
+        atlas = Atlas(Paths(source), numbering)
+        return cls(numbering, atlas, Rooms(atlas))
+
+    def up_to(self, wanted: Sequence[tuple[int, Step]], numbering: Numbering) -> Scenes | None:
+        """Goes back to the last picture that another trace has too; None where there is no such picture."""
+        same = 0
+        for (index, step), mark in zip(wanted, self._marks, strict=False):
+            if index != mark.step or step.before is not mark.before or step.after is not mark.after:
+                break
+            same += 1
+        if not same:
+            return None
+        mark = self._marks[same - 1]
+        self.numbering = numbering
+        self.atlas.renumbered(numbering)
+        self.rooms.back_to(mark.rooms)
+        del self.roots[same:], self.steps[same:], self._marks[same:]
+        del self.containers[mark.containers :], self.templates[mark.templates :], self.strings[mark.strings :]
+        self._string = {text: number for text, number in self._string.items() if number < mark.strings}
+        self._container = {key: number for key, number in self._container.items() if number < mark.containers}
+        self._template = {key: drawn for key, drawn in self._template.items() if drawn.number < mark.templates}
+        self._waiting = {number: room for number, room in self._waiting.items() if number < mark.containers}
+        self._drawn, self._by_group, self._open, self._spent = mark.drawn, mark.by_group, mark.open, mark.spent
+        return self
+
+    def add(self, step: Step, index: int) -> int:
+        """Adds the picture of a step; returns its number."""
+        union = united(self.atlas, self.atlas.flow(step.before), self.atlas.flow(step.after))
+        drawn, by_group = self.picture(union, index)
+        sizes = (len(self.containers), len(self.templates), len(self.strings), self._spent)
+        self._marks.append(_Mark(index, step.before, step.after, self.rooms.state, drawn, by_group, self._open, *sizes))
+        return len(self.roots) - 1
+
+    def picture(self, union: Union, index: int) -> tuple[dict[Room, _Drawn], dict[int, _Drawn]]:
+        """Adds a picture of any two graphs as one; returns how its containers are drawn, also by group."""
+        made = self.rooms.built(union)
+        whole = made[-1]
+        drawn: dict[Room, _Drawn] = {}
+        self._open, looks = opened(whole, self._open, lambda room: self._height(self._draw(room, drawn)))
+        by_group: dict[int, _Drawn] = {}
+        numbers: dict[Room, int] = {}
+        for room in made:
+            where = drawn.get(room)
+            if where is None and (room in self._drawn or self._spent < IN_ADVANCE):
+                where = self._draw(room, drawn)
+            if where is not None:
+                by_group.setdefault(room.group, where)
+            numbers[room] = self._emit(room, where, room.look in looks or room is whole, numbers)
+        self._drawn, self._by_group = drawn, by_group
+        self.roots.append(numbers[whole])
+        self.steps.append(index)
+        return drawn, by_group
+
+    def part(self) -> dict[str, object]:
+        """The part as the document has it."""
+        return {
+            "strings": list(self.strings),
+            "roots": _int32(self.roots),
+            "steps": _int32(self.steps),
+            "containers": list(self.containers),
+            "templates": list(self.templates),
+        }
+
+    def _draw(self, room: Room, drawn: dict[Room, _Drawn]) -> _Drawn:
+        found = self._drawn.get(room)
+        if found is None and room.kind == "repeat":
+            found = self._draw(room.instances[0], drawn)
+        if found is None:
+            shape = room.shape
+            last = self._by_group.get(room.group)
+            if last is not None and last.shape == shape:
+                found = _Drawn(last.number, _named(room, self.templates[last.number]), last.drawn, last.cut, shape)
+            else:
+                found = self._laid_out(room, shape, last)
+        drawn[room] = found
+        return found
+
+    def _laid_out(self, room: Room, shape: int, last: _Drawn | None) -> _Drawn:
+        seeds = _seeds(room, last)
+        key = (shape, None if seeds is None else seeds.tobytes())
+        found = self._template.get(key)
+        if found is None:
+            template, cut_edges = template_of(room, seeds)
+            found = _Drawn(len(self.templates), {}, *cut_edges, shape)
+            self.templates.append(template)
+            self._spent += len(room.boxes)
+            self._template[key] = found
+        return _Drawn(found.number, _named(room, self.templates[found.number]), found.drawn, found.cut, shape)
+
+    def layout_of(self, container: int) -> int:
+        """Lays out a container that was not in advance; returns the number of its template.
+
+        The container's entry and the list of templates are completed in place; both belong to what ``part`` gives.
+        """
+        entry = self.containers[container]
+        room = self._waiting.pop(container, None)
+        if room is not None:
+            entry.update(self._lines(room, self._draw(room, self._drawn)))
+        number = entry["template"]
+        assert isinstance(number, int)
+        return number
+
+    def _emit(self, room: Room, where: _Drawn | None, is_open: bool, numbers: dict[Room, int]) -> int:
+        members = [box if isinstance(box, int) else -1 - numbers[box] for box in room.boxes]
+        key = (room, is_open, -1 if where is None else where.number, tuple(members))
+        found = self._container.get(key)
+        if found is None:
+            found = self._container[key] = len(self.containers)
+            if where is None:
+                self._waiting[found] = room
+            self.containers.append(
+                {
+                    "label": self._text(room.label),
+                    "kind": room.kind,
+                    "count": room.count,
+                    "instances": _int32([numbers[one] for one in room.instances]),
+                    "open": is_open,
+                    "members": _int32(members),
+                    "status": np.array(room.status, dtype=np.uint8),
+                    "nodes": room.nodes,
+                    **self._lines(room, where),
+                }
+            )
+        return found
+
+    def _lines(self, room: Room, where: _Drawn | None) -> dict[str, object]:
+        """What a container's entry says of its template."""
+        edges = room.edges
+        drawn, cut = (where.drawn, where.cut) if where is not None else ((), ())
+        stubs = _stubs(room, cut) if where is not None else []
+        return {
+            "template": -1 if where is None else where.number,
+            "edge_values": _int32([edges[one][2] for one in drawn]),
+            "edge_status": np.array([edges[one][3] for one in drawn], dtype=np.uint8),
+            "stub_values": _int32([value for _, _, value in stubs]),
+        }
+
+    def _height(self, where: _Drawn) -> float:
+        height = self.templates[where.number]["height"]
+        assert isinstance(height, int)
+        return height
+
+    def _text(self, text: str) -> int:
+        found = self._string.get(text)
+        if found is None:
+            found = self._string[text] = len(self.strings)
+            self.strings.append(text)
+        return found
+
+
+def scenes_part(steps: Sequence[Step], numbering: Numbering, previous: Scenes | None = None) -> dict[str, object]:
+    """The pictures of a trace.
+
+    Args:
+        steps: of the trace, in order.
+        numbering: of its nodes and values.
+        previous: the pictures of another trace of the same model, see ``scenes_of``.
+
+    Returns:
+        The part ``scenes`` of the document: plain data and numpy arrays.
+    """
+    return scenes_of(steps, numbering, previous).part()
+
+
+def scenes_of(steps: Sequence[Step], numbering: Numbering, previous: Scenes | None = None) -> Scenes:
+    """The pictures of a trace, with what is needed to make more of them.
+
+    Args:
+        steps: of the trace, in order.
+        numbering: of its nodes and values; of the first steps the same as in ``previous``, where these are the same.
+        previous: the pictures of another trace of the same model; those of the first steps, as long as their graphs are
+            the same objects, are taken over. It must not be used any more after that.
+    """
+    wanted = [(index, steps[index]) for index in numbering.scene_steps]
+    scenes = previous.up_to(wanted, numbering) if previous is not None else None
+    if scenes is None:
+        scenes = Scenes.empty(steps, numbering)
+    for index, step in wanted[len(scenes.roots) :]:
+        scenes.add(step, index)
+    return scenes
+
+
+def template_of(
+    room: Room, seeds: NDArray[np.float64] | None = None
+) -> tuple[dict[str, object], tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Lays a room out with its containers closed.
+
+    Returns:
+        The template as the document has it; and which of the room's edges it draws, and which are stubs.
+    """
+    sizes = np.array(room.sizes, dtype=np.float64).reshape(-1, 2)
+    edges = np.array(room.edges, dtype=np.int64).reshape(-1, 4)
+    placed = lay_out(sizes[:, 0], sizes[:, 1], edges[:, 0], edges[:, 1], values=_flows(room), seeds=seeds)
+    drawn, cut = tuple(placed.drawn.tolist()), tuple(placed.cut.tolist())
+    stubs = _stubs(room, cut)
+    # The front end draws from box to box; the template holds the points between.
+    counts = np.diff(placed.route_at)
+    inner = np.ones(len(placed.route), dtype=np.bool_)
+    inner[placed.route_at[:-1][counts > 0]] = inner[placed.route_at[1:][counts > 0] - 1] = False
+    route_at = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.maximum(counts - 2, 0))])
+    template: dict[str, object] = {
+        "width": round(placed.width),
+        "height": round(placed.height),
+        "x": _whole(placed.x),
+        "y": _whole(placed.y),
+        "w": _whole(sizes[:, 0]),
+        "h": _whole(sizes[:, 1]),
+        "rank": _int32(placed.rank),
+        "edge_from": _int32(edges[placed.drawn, 0]),
+        "edge_to": _int32(edges[placed.drawn, 1]),
+        "route_at": _int32(route_at),
+        "route": _whole(placed.route[inner].reshape(-1)),
+        "stub_box": _int32([box for box, _, _ in stubs]),
+        "stub_side": np.array([side for _, side, _ in stubs], dtype=np.uint8),
+    }
+    return template, (drawn, cut)
+
+
+def _stubs(room: Room, cut: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Stubs of what comes and goes, and of the edges that are not drawn: box, side, value."""
+    found = list(room.stubs)
+    for one in cut:
+        start, end, value, _ = room.edges[one]
+        found += [(start, 1, value), (end, 0, value)]
+    return list(dict.fromkeys(found))
+
+
+def _flows(room: Room) -> NDArray[np.int64]:
+    """What flows along each edge, numbered within the room: containers that look the same number it alike."""
+    number: dict[int, int] = {}
+    return np.array([number.setdefault(value, len(number)) for _, _, value, _ in room.edges], dtype=np.int64)
+
+
+def _named(room: Room, template: dict[str, object]) -> dict[int, float]:
+    x = template["x"]
+    assert isinstance(x, np.ndarray)
+    return dict(zip(room.names, x.tolist(), strict=True))
+
+
+def _seeds(room: Room, last: _Drawn | None) -> NDArray[np.float64] | None:
+    if last is None:
+        return None
+    known = last.x
+    seeds = np.array([known.get(name, np.nan) for name in room.names])
+    return seeds if np.isfinite(seeds).sum() > 1 else None
+
+
+def _whole(lengths: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Whole px: they compress."""
+    return np.rint(lengths).astype(np.float32)
+
+
+def _int32(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.array(numbers, dtype=np.int32)

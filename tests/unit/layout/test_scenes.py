@@ -1,0 +1,252 @@
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gexplorer as gx
+from gexplorer.layout.focus import focus
+from gexplorer.layout.layered import MOST_USERS
+from gexplorer.layout.openness import MOST_BOXES
+from gexplorer.layout.scenes import scenes_of, scenes_part
+from gexplorer.trace.records import Step
+from gexplorer.views.explorer.numbering import Numbering
+from tests import small_models
+from tests.unit.layout.test_paths import chain
+
+CONTRACT = Path(__file__).parents[3] / "widgets" / "src" / "core" / "document.ts"
+
+
+@pytest.fixture(scope="module")
+def bert():
+    return gx.compile("bert-base")
+
+
+@pytest.fixture(scope="module")
+def numbering(bert):
+    return Numbering(bert.steps)
+
+
+@pytest.fixture(scope="module")
+def part(bert, numbering):
+    return scenes_part(bert.steps, numbering)
+
+
+def alike(one, other):
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return one == other
+
+
+def leaves(part, container):
+    """Every node of a picture with its status, however deep; of repeated blocks those of every instance."""
+    found, waiting = [], [container]
+    while waiting:
+        one = part["containers"][waiting.pop()]
+        if one["kind"] == "repeat":
+            waiting += one["instances"].tolist()
+            continue
+        for member, status in zip(one["members"].tolist(), one["status"].tolist(), strict=True):
+            if member >= 0:
+                found.append((member, status))
+            else:
+                waiting.append(-1 - member)
+    return found
+
+
+def require_whole(part, steps, numbering):
+    """Every picture has exactly the nodes before and after its step, each once, with what became of it."""
+    assert part["steps"].tolist() == numbering.scene_steps
+    for root, index in zip(part["roots"].tolist(), part["steps"].tolist(), strict=True):
+        found = leaves(part, root)
+        assert len(found) == len({member for member, _ in found})
+        sides = {}
+        for side, graph in ((1, steps[index].before), (2, steps[index].after)):
+            for node in flat(graph):
+                sides.setdefault(node[0], {})[side] = numbering.node(node[1])
+        wanted = set()
+        for versions in sides.values():
+            status = sum(versions)
+            if status == 3 and versions[1] != versions[2]:
+                status += 4
+            wanted.add((versions.get(2, versions.get(1)), status))
+        assert set(found) == wanted
+
+
+def flat(graph, inside=()):
+    for name, node in graph.nodes.items():
+        yield (*inside, name), node
+        for number, inner in enumerate(node.graphs):
+            yield from flat(inner, (*inside, name, number))
+
+
+def require_consistent(part):
+    for one in part["containers"]:
+        template = part["templates"][one["template"]]
+        boxes = len(one["members"])
+        assert len(one["status"]) == boxes == len(template["x"]) == len(template["rank"]) == len(template["w"])
+        assert len(one["edge_values"]) == len(one["edge_status"]) == len(template["edge_from"])
+        assert len(template["route_at"]) == len(template["edge_from"]) + 1
+        assert 2 * template["route_at"][-1] == len(template["route"])
+        assert len(one["stub_values"]) == len(template["stub_box"]) == len(template["stub_side"])
+        if one["kind"] == "repeat":
+            assert one["count"] == len(one["instances"]) > 1
+            assert {part["containers"][k]["template"] for k in one["instances"].tolist()} == {one["template"]}
+        else:
+            assert one["count"] == 1
+
+
+def visible(part, root):
+    total, waiting = 0, [root]
+    while waiting:
+        members = part["containers"][waiting.pop()]["members"].tolist()
+        total += len(members)
+        waiting += [-1 - m for m in members if m < 0 and part["containers"][-1 - m]["open"]]
+    return total
+
+
+def test_every_node_is_in_the_picture_once(part, bert, numbering):
+    require_whole(part, bert.steps, numbering)
+    require_consistent(part)
+
+
+@pytest.mark.parametrize("name", sorted(small_models.build()))
+def test_small_models_with_nested_graphs_are_whole_too(name):
+    compiled = gx.compile(small_models.build()[name])
+    numbering = Numbering(compiled.steps)
+    part = scenes_part(compiled.steps, numbering)
+    require_whole(part, compiled.steps, numbering)
+    require_consistent(part)
+
+
+def test_a_stack_of_layers_is_one_open_block_with_a_badge(part):
+    folded = 0
+    for root in part["roots"].tolist():
+        members = part["containers"][root]["members"].tolist()
+        held = [part["containers"][-1 - member] for member in members if member < 0]
+        blocks = [one for one in held if part["strings"][one["label"]].startswith("layer")]
+        assert sum(one["count"] for one in blocks) == 12
+        assert len(blocks) <= 2, "a step treats the first layer otherwise, never more of them"
+        assert all(one["open"] for one in blocks)
+        folded += blocks[0]["count"] == 12
+        assert visible(part, root) <= MOST_BOXES
+        assert part["templates"][part["containers"][root]["template"]]["height"] < 2_400
+    assert folded >= 10
+
+
+def test_the_block_that_differs_stands_apart(bert):
+    changed = bert.replace(fusion={"flash_attention:node_scaled_dot_product_attention_5": False})
+    if changed.steps["flash_attention"].rewrites == bert.steps["flash_attention"].rewrites:
+        pytest.skip("a single match cannot be switched off by this name")
+    numbering = Numbering(changed.steps)
+    part = scenes_part(changed.steps, numbering)
+    members = part["containers"][part["roots"][-1]]["members"].tolist()
+    labels = [part["strings"][part["containers"][-1 - m]["label"]] for m in members if m < 0]
+    counts = [part["containers"][-1 - m]["count"] for m in members if m < 0]
+    assert "layer.5" in labels
+    assert {5, 6} <= set(counts)
+
+
+def test_what_did_not_change_keeps_its_container_and_template(part, numbering, bert):
+    step = part["steps"].tolist().index(bert.steps["matmul_activation"].index)
+    before, after = (
+        {
+            part["strings"][part["containers"][-1 - m]["label"]]: -1 - m
+            for m in part["containers"][part["roots"][scene]]["members"].tolist()
+            if m < 0
+        }
+        for scene in (step, step - 1)
+    )
+    same = [label for label in before if label in after and before[label] == after[label]]
+    assert same, "embeddings are not touched by it"
+
+
+def test_edges_follow_the_values(part, bert, numbering):
+    for container in part["containers"]:
+        template = part["templates"][container["template"]]
+        ends = zip(template["edge_from"].tolist(), template["edge_to"].tolist(), strict=True)
+        for (start, end), value in zip(ends, container["edge_values"].tolist(), strict=True):
+            tail, head = (container["members"].tolist()[box] for box in (start, end))
+            name = numbering.values[value]
+            if tail >= 0 and head >= 0 and container["status"][start] & 4 == 0 == container["status"][end] & 4:
+                assert name in numbering.nodes[tail].outputs
+                assert name in numbering.nodes[head].uses
+
+
+def test_the_same_trace_gives_the_same_pictures(part, bert):
+    assert alike(part, scenes_part(bert.steps, Numbering(bert.steps)))
+
+
+@pytest.mark.parametrize("rule", ["gelu", "flash_attention", "matmul_bias"])
+def test_going_on_from_another_trace_gives_what_starting_afresh_gives(rule, part, bert):
+    first = Numbering(bert.steps)
+    scenes = scenes_of(bert.steps, first)
+    changed = bert.replace(fusion={rule: False})
+    second = Numbering(changed.steps, first)
+    scenes = scenes_of(changed.steps, second, scenes)
+    assert alike(scenes.part(), scenes_part(changed.steps, Numbering(changed.steps)))
+    assert alike(scenes_of(bert.steps, first, scenes).part(), part)
+
+
+def test_nobody_looks_at_an_empty_trace_in_vain():
+    assert scenes_part([], Numbering([]))["roots"].tolist() == []
+
+
+@pytest.mark.parametrize("count", [300, 3_000])
+def test_a_graph_without_names_opens_within_the_budget(count):
+    graph = chain(count, op=lambda n: f"Op{n * 7919 % 1013}")
+    steps = [Step(0, "parse", "read", None, graph, graph, 0.0)]
+    part = scenes_part(steps, Numbering(steps))
+    assert visible(part, part["roots"][0]) <= MOST_BOXES
+
+
+def test_what_is_not_laid_out_in_advance_is_when_asked_for(monkeypatch):
+    monkeypatch.setattr("gexplorer.layout.scenes.IN_ADVANCE", 0)
+    graph = chain(5_000, op=lambda n: f"Op{n * 7919 % 1013}")
+    steps = [Step(0, "parse", "read", None, graph, graph, 0.0)]
+    scenes = scenes_of(steps, Numbering(steps))
+    waiting = [number for number, one in enumerate(scenes.containers) if one["template"] == -1]
+    assert waiting
+    for number in waiting:
+        assert scenes.layout_of(number) >= 0
+    require_consistent(scenes.part())
+
+
+def test_names_of_fields_are_those_of_the_contract(part):
+    if not CONTRACT.exists():
+        pytest.skip("the front end's sources are not here")
+    source = CONTRACT.read_text(encoding="utf-8")
+    for name, found in (("ScenesPart", part), ("Container", part["containers"][0]), ("Template", part["templates"][0])):
+        body = re.search(rf"export interface {name} {{(.*?)\n}}", source, re.S)[1]
+        assert set(re.findall(r"^  (\w+)\??:", body, re.M)) == set(found)
+
+
+def test_focus_shows_a_rewrite_and_little_else(bert, numbering):
+    step = bert.steps["flash_attention"]
+    part = focus(step, 3, numbering)
+    found = dict(leaves(part, part["roots"][0]))
+    gone = {numbering.node(node) for node in step.rewrites[3].removed}
+    assert gone <= set(found)
+    assert all(found[node] == 1 for node in gone)
+    assert len(gone) < len(found) < 40
+    wider = focus(step, 3, numbering, hops=3)
+    assert len(found) < len(leaves(wider, wider["roots"][0])) <= MOST_BOXES
+
+
+def test_a_value_with_many_users_is_a_stub_at_each(part, bert, numbering):
+    tall = chain(MOST_USERS + 3)
+    users = [node for node in tall if node.name != "n0"]
+    from gexplorer.ir.draft import Draft
+
+    draft = Draft(tall)
+    for node in users:
+        draft.update(draft.node(node.name), inputs=(*node.inputs, "v0"))
+    graph = draft.finish()
+    steps = [Step(0, "parse", "read", None, graph, graph, 0.0)]
+    found = scenes_part(steps, Numbering(steps))
+    template = found["templates"][found["containers"][found["roots"][0]]["template"]]
+    assert template["stub_side"].tolist().count(0) >= MOST_USERS + 1
