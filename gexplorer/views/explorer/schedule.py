@@ -1,0 +1,54 @@
+"""The part ``schedule``: every kernel in time, on its stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gexplorer.views.explorer.accuracy import error_of
+from gexplorer.views.explorer.columns import Texts, ints
+
+if TYPE_CHECKING:
+    from gexplorer.views.explorer.numbering import Numbering
+    from gexplorer.views.explorer.subject import Subject
+
+
+def schedule_part(subject: Subject, numbering: Numbering) -> dict[str, object] | None:
+    """The schedule as columns over the kernels that are launched, in execution order; None where there is none.
+
+    ``event_reason`` is ``data`` or ``reuse`` (of bytes). Kernels without a price take no time; then the makespan is a
+    lower bound, and ``note`` says so.
+    """
+    schedule = subject.schedule
+    if schedule is None:
+        return None
+    texts = Texts()
+    kernels, timeline, syncs = schedule.kernels, schedule.timeline, schedule.syncs
+    critical = np.zeros(len(kernels), np.uint8)
+    critical[list(schedule.critical_path)] = 1
+    sources, targets = syncs.source.tolist(), syncs.target.tolist()
+    edges = [schedule.dependencies.edge(a, b) for a, b in zip(sources, targets, strict=True)]
+    reuse = schedule.dependencies.reuse
+    unpriced = len(subject.cost.uncosted) if subject.cost is not None else 0
+    return {
+        "makespan_us": schedule.makespan_us,
+        "critical_path_us": schedule.critical_path_us,
+        "error": error_of(subject.cost) if subject.cost is not None else None,
+        "mode": str(schedule.mode),
+        "streams": [{"label": f"stream {number}"} for number in range(schedule.streams)],
+        "node": ints(map(numbering.find, kernels.nodes)),
+        "name": texts.column(kernels.names),
+        "stream": schedule.assigned.stream,
+        "core": texts.column(unit.value for unit in kernels.cores),
+        "start_us": timeline.start_us,
+        "duration_us": timeline.duration_us,
+        "slack_us": timeline.slack_us,
+        "critical": critical,
+        "event_from": syncs.source,
+        "event_to": syncs.target,
+        "event_reason": texts.column("reuse" if row is not None and reuse[row] else "data" for row in edges),
+        "timed": any(schedule.durations_ps),
+        "note": f"{unpriced:,} kernels have no price and take no time here" if unpriced else "",
+        "strings": texts.strings,
+    }

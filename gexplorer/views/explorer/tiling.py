@@ -1,0 +1,122 @@
+"""The part ``tiling``: every tile that the dearest kernels could have, and their programs. Made when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gexplorer.kernels.landscape import BUFFERS
+from gexplorer.kernels.text import to_text
+from gexplorer.views.explorer.columns import NOTHING, Texts, ints
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gexplorer.kernels.generated import Generated
+    from gexplorer.kernels.landscape import Landscape
+    from gexplorer.kernels.stage import DistinctKernel, Kernels
+    from gexplorer.views.explorer.numbering import Numbering
+    from gexplorer.views.explorer.subject import Subject
+
+    Ints = NDArray[np.int64]
+
+# Kernels that differ, the dearest in all first; a search takes about 30 ms each.
+MOST_KERNELS = 24
+# Rows and columns of a landscape that are told; of more, every second, third, ...
+MOST_STEPS = 64
+
+
+def tiling_part(subject: Subject, numbering: Numbering) -> dict[str, object] | None:
+    """One entry a kernel that differs, the dearest first; None where the graph was not costed.
+
+    The tiles of a product are its blocks of m x n, each with the best sum length k, order and buffering. ``time_us`` is
+    NaN where no such tile fits: then ``blocker`` names the buffer that is too small, and k is the shortest. Of other
+    kernels there are no tiles, and ``chosen`` and ``best`` are -1. A kernel without a program says why in ``note``.
+    """
+    kernels = _kernels(subject)
+    if kernels is None or subject.cost is None:
+        return None
+    texts = Texts()
+    time_us = {row.node: row.total_us for row in subject.cost.rows}
+    dearest = sorted(kernels.distinct, key=lambda kernel: -sum(time_us.get(node, 0.0) for node in kernel.nodes))
+    entries: list[dict[str, object]] = []
+    for kernel in dearest[:MOST_KERNELS]:
+        alike = ints(numbering.last.get(node, NOTHING) for node in kernel.nodes)
+        entries += [_entry(kernel, program, alike, texts) for program in kernel.programs or (None,)]
+    return {"kernels": entries, "more": max(len(dearest) - MOST_KERNELS, 0), "strings": texts.strings}
+
+
+def _kernels(subject: Subject) -> Kernels | None:
+    from gexplorer.kernels.stage import generate_kernels
+    from gexplorer.schedule.stage import kernel_names
+
+    if subject.kernels is not None:
+        return subject.kernels
+    if subject.cost is None or subject.memory is None:
+        return None
+    return generate_kernels(subject.memory.graph, subject.cost.chip, names=kernel_names(subject.memory))
+
+
+def _entry(kernel: DistinctKernel, program: Generated | None, alike: object, texts: Texts) -> dict[str, object]:
+    landscape = program.landscape if program is not None else None
+    return {
+        "name": texts(kernel.nodes[0]),
+        "type": texts(kernel.op),
+        "alike": alike,
+        **_tiles(landscape, texts),
+        "evaluations": landscape.evaluations if landscape is not None else 0,
+        "buffers": []
+        if program is None
+        else [
+            {"name": one.level, "used_bytes": one.used_bytes, "capacity_bytes": one.capacity_bytes}
+            for one in program.occupied
+        ],
+        "text": texts(program.text if program is not None else ""),
+        "program": texts(to_text(program.program, flags=False) if program is not None else ""),
+        "note": kernel.missing.reason if kernel.missing is not None else "",
+    }
+
+
+def _tiles(landscape: Landscape | None, texts: Texts) -> dict[str, object]:
+    if landscape is None:
+        nothing, none = np.zeros(0, np.int32), np.zeros(0, np.float64)
+        return {
+            "m": nothing, "n": nothing, "k": nothing, "time_us": none, "blocker": nothing, "chosen": -1, "best": -1,
+        }  # fmt: skip
+    space = landscape.space
+    times, blocked = landscape.plane()
+    shown = [
+        _shown(len(axis), [int(np.unravel_index(index, space.shape)[place]) for index in _marked(landscape)])
+        for place, axis in enumerate((space.m, space.n))
+    ]
+    rows, columns = (axis.ravel() for axis in np.meshgrid(*shown, indexing="ij"))
+    by_k = np.where(np.isnan(landscape.total_us), np.inf, landscape.total_us).reshape(*space.shape[:3], -1).min(axis=3)
+    number = {(m, n): row for row, (m, n) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))}
+    names = [NOTHING, *map(texts, BUFFERS[1:])]
+    return {
+        "m": space.m[rows],
+        "n": space.n[columns],
+        "k": space.k[by_k.argmin(axis=2)[rows, columns]],
+        "time_us": times[rows, columns],
+        "blocker": ints(names[code] for code in blocked[rows, columns].tolist()),
+        "chosen": _row_of(landscape, landscape.chosen, number),
+        "best": _row_of(landscape, landscape.best, number),
+    }
+
+
+def _marked(landscape: Landscape) -> list[int]:
+    return [index for index in (landscape.chosen, landscape.best) if index is not None]
+
+
+def _row_of(landscape: Landscape, index: int | None, number: dict[tuple[int, int], int]) -> int:
+    if index is None:
+        return NOTHING
+    m, n = (int(place) for place in np.unravel_index(index, landscape.space.shape)[:2])
+    return number[m, n]
+
+
+def _shown(length: int, marked: list[int]) -> Ints:
+    """Places of an axis, evenly taken, and those that must be among them."""
+    step = -(-length // MOST_STEPS) or 1
+    return np.union1d(np.arange(0, length, step), np.array(marked, np.int64)).astype(np.int64)

@@ -1,0 +1,250 @@
+"""What the parts say is what the compilation says."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gexplorer as gx
+from gexplorer.ir.graph import Node
+from gexplorer.ops.table import lookup
+from gexplorer.options import Options
+from gexplorer.passes.fusion.switch_file import read_switch_file
+from gexplorer.passes.manager import all_passes, plan
+from gexplorer.render.document import document
+from gexplorer.views.explorer.copies import atc_line, copies, python_text, switch_file
+from gexplorer.views.explorer.figures import kernels_by_step
+from gexplorer.views.explorer.nodes import Unit, unit_of
+from gexplorer.views.explorer.numbering import Numbering
+from gexplorer.views.explorer.places import place_of
+from gexplorer.views.explorer.subject import subject_of
+from gexplorer.views.pack import unpack
+from gexplorer.views.summary import kernels
+from tests.small_models import build
+
+ROOT = Path(gx.__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return gx.compile("qwen2.5-7b:small=true,layers=2")
+
+
+@pytest.fixture(scope="module")
+def found(compiled):
+    return document(compiled, course=True)
+
+
+@pytest.fixture(scope="module")
+def parts(found):
+    return {name: unpack(found.parts[name]) for name in found.parts}
+
+
+def figure(parts, key):
+    return next(one for one in parts["head"]["figures"] if one["key"] == key)
+
+
+def test_kernels_by_step_are_those_of_every_graph(compiled, parts):
+    counts = [len(kernels(step.after)) for step in compiled.steps]
+    shown = figure(parts, "kernels")
+    assert shown["series"].tolist() == counts
+    assert (shown["first"], shown["value"]) == (counts[1], counts[-1])
+    assert counts[1] > counts[-1]
+
+
+def test_kernels_inside_of_nested_graphs_are_not_counted():
+    steps = gx.compile(build()["control"]).steps
+    assert kernels_by_step(Numbering(steps)).tolist() == [len(kernels(step.after)) for step in steps]
+    assert steps[1].after.nodes_deep > len(steps[1].after)
+
+
+def test_the_headline_is_what_the_stages_found(compiled, parts):
+    for key, value in (
+        ("hbm_bytes", compiled.cost.hbm_bytes),
+        ("pool_bytes", compiled.memory.pool_bytes),
+        ("latency_us", compiled.schedule.makespan_us),
+        ("launch_share", compiled.cost.launch_us / compiled.cost.latency_us),
+        ("compile_seconds", sum(step.seconds for step in compiled.steps)),
+    ):
+        assert figure(parts, key)["value"] == pytest.approx(value)
+    assert figure(parts, "hbm_bytes")["bound"] == compiled.cost.compulsory_bytes
+    assert figure(parts, "weight_bytes")["first"] >= compiled.source.weight_bytes
+
+
+def test_the_error_is_a_mean_of_the_families_errors(compiled, parts):
+    errors = [row.p90 for row in compiled.cost.rows if row.p90 is not None]
+    assert min(errors) <= figure(parts, "latency_us")["error"] <= max(errors)
+
+
+def test_the_course_begins_before_the_passes_and_ends_with_the_cost(compiled, parts):
+    traffic, latency = figure(parts, "hbm_bytes"), figure(parts, "latency_us")
+    for shown, last in ((traffic, compiled.cost.hbm_bytes), (latency, compiled.cost.latency_us)):
+        assert np.isnan(shown["series"][0])
+        assert shown["series"][1] == shown["first"]
+        assert shown["series"][-1] == last
+    saved = parts["rules"]["saved_bytes"]
+    assert np.nansum(saved) == pytest.approx(traffic["first"] - traffic["value"])
+    fused = parts["rules"]["effective"] > 0
+    assert not np.isnan(saved[fused]).any()
+
+
+def test_without_the_course_nobody_invents_it(compiled):
+    quick = document(compiled)
+    assert figure({"head": unpack(quick.parts["head"])}, "hbm_bytes")["series"] is None
+    assert np.isnan(unpack(quick.parts["rules"])["saved_bytes"]).all()
+
+
+def test_rewrites_name_the_nodes_that_went_and_came(compiled, found, parts):
+    nodes = parts["nodes"]
+    for step, row in zip(compiled.steps, parts["steps"]["steps"], strict=True):
+        for kind in ("removed", "added", "changed"):
+            at, held = row["rewrites"][f"{kind}_at"], row["rewrites"][kind]
+            for number, rewrite in enumerate(step.rewrites):
+                wanted = getattr(rewrite, kind)
+                names = [node.name for node in (wanted if kind != "changed" else [new for _, new in wanted])]
+                assert [nodes["strings"][nodes["name"][n]] for n in held[at[number] : at[number + 1]]] == names
+        assert [row["rewrites"]["reason"].size, row["rejects"]["node"].size] == [len(step.rewrites), len(step.rejects)]
+        texts = parts["steps"]["strings"]
+        assert [texts[n] for n in row["rewrites"]["reason"]] == [step.reason(one) for one in step.rewrites]
+        for number, reject in enumerate(step.rejects):
+            assert texts[row["rejects"]["reason"][number]] == step.reason(reject)
+            blocker = row["rejects"]["blocker"][number]
+            if blocker >= 0:
+                assert found.numbering.nodes[blocker].name == reject.blocker
+
+
+def test_a_step_without_changes_shows_the_picture_before(parts):
+    shown = [step["scene"] for step in parts["steps"]["steps"]]
+    assert shown == sorted(shown)
+    assert shown[-1] == len(parts["scenes"]["roots"]) - 1
+    for before, after, step in zip(shown, shown[1:], parts["steps"]["steps"][1:], strict=False):
+        assert after - before == 0 or step["changed"]
+
+
+def test_rules_point_to_their_class():
+    for one in all_passes():
+        place = place_of(one)
+        assert place is not None
+        file, line = place.rsplit(":", 1)
+        assert (ROOT / file).read_text().splitlines()[int(line) - 1].startswith(f"class {one.__name__}")
+
+
+def test_a_rule_of_a_notebook_has_no_place():
+    class Mine(all_passes()[0]):
+        """Of no file of the package."""
+
+    Mine.__module__ = "__main__"
+    assert place_of(Mine) is None
+
+
+@pytest.mark.parametrize(
+    ("op", "unit"),
+    [
+        ("MatMul", Unit.CUBE),
+        ("Relu", Unit.VECTOR),
+        ("Transpose", Unit.MOVE),
+        ("Reshape", Unit.MOVE),
+        ("Unheard", Unit.FALLBACK),
+        ("If", Unit.CONTROL),
+        ("Constant", Unit.CONSTANT),
+    ],
+)
+def test_units(op, unit):
+    node = Node("n", op, ("x",), ("y",))
+    assert unit_of(node, lookup(node)) is unit
+
+
+def test_kernels_of_cube_and_vector_are_mixed(compiled, parts):
+    nodes = parts["nodes"]
+    units = {nodes["strings"][nodes["type"][n]]: nodes["unit"][n] for n in range(len(nodes["name"]))}
+    assert units["SwiGlu"] == Unit.VECTOR
+    assert units["FlashAttentionScore"] == Unit.MIXED
+    row = next(n for n in range(len(nodes["name"])) if nodes["strings"][nodes["type"][n]] == "SwiGlu")
+    body = nodes["body"][nodes["body_at"][row] : nodes["body_at"][row + 1]]
+    assert "Mul" in {nodes["strings"][n] for n in body}
+
+
+def test_the_python_that_is_copied_says_the_same():
+    options = Options().with_changes(
+        {
+            "soc": "Ascend910A",
+            "fusion": {"gelu": False},
+            "shapes": {"it's": (1, "n")},
+            "memory": "safe",
+            "seeds": (1, 2),
+        }
+    )
+    call = ast.parse(python_text('a"b.onnx', options)).body[-1].value
+    assert ast.literal_eval(call.args[0]) == 'a"b.onnx'
+    changes = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+    assert Options().with_changes(changes) == options
+
+
+def test_atc_line():
+    options = Options(shapes={"x": (1, 3, "h", 224), "y": (2,)}, order="stable_rdfs", streams="cube_vector")
+    words = shlex.split(atc_line("some dir/net.onnx", replace(options, enable_mem_reuse=False), switched=True))
+    assert words == [
+        "atc", "--framework=5", "--model=some dir/net.onnx", "--output=net", "--soc_version=Ascend910B3",
+        "--input_shape=x:1,3,-1,224;y:2", "--fusion_switch_file=fusion_switch.cfg", "--topo_sorting_mode=3",
+        "--multi_stream_parallel_mode=cv", "--disable_reuse_memory=1",
+    ]  # fmt: skip
+    assert "--model=bert-base.onnx" in shlex.split(atc_line("bert-base:layers=2", Options(), switched=False))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"preset": "unconfigured"},
+        {"preset": "all"},
+        {"fusion": {"matmul_bias": False, "shape_folding": False, "format_assignment": True}},
+    ],
+)
+def test_the_switch_file_switches_the_same(options, tmp_path):
+    compiled = gx.compile("mlp", **options)
+    path = tmp_path / "fusion_switch.cfg"
+    path.write_text(switch_file(subject_of(compiled)))
+    known = [name for one in all_passes() for name in (one.name, one.ge_name) if name]
+    read = read_switch_file(path, known)
+    assert not read.unmodelled
+    assert {one.name for one in plan(read.switches).passes} == {one.name for one in compiled.plan.passes}
+    assert ("--fusion_switch_file" in copies(subject_of(compiled))["atc"]) == bool(options)
+
+
+def test_the_chosen_tile_is_among_those_shown(parts):
+    products = [kernel for kernel in parts["tiling"]["kernels"] if len(kernel["m"])]
+    assert products
+    for kernel in products:
+        assert kernel["time_us"][kernel["best"]] == np.nanmin(kernel["time_us"])
+        assert all(one["used_bytes"] <= one["capacity_bytes"] for one in kernel["buffers"])
+
+
+def test_planners_are_compared_on_the_same_buffers(compiled, parts):
+    rows = {row["name"]: row for row in parts["planners"]["planners"]}
+    assert (
+        rows["article_literal"]["sound"] is False or rows["article_literal"]["pool_bytes"] >= compiled.memory.pool_bytes
+    )
+    for row in rows.values():
+        if row["sound"]:
+            assert row["pool_bytes"] >= compiled.memory.bounds.bound_bytes
+
+
+def test_values_and_nodes_have_the_types_of_the_last_graph(compiled, parts):
+    values, nodes = parts["values"], parts["nodes"]
+    rows = {values["strings"][name]: row for row, name in enumerate(values["name"])}
+    for name, value in compiled.graph.values.items():
+        row, tensor = rows[name], value.tensor
+        assert values["strings"][values["dtype"][row]] == tensor.dtype.label
+        assert values["strings"][values["shape"][row]] == str(list(tensor.shape)).replace("'", "")
+        assert values["bytes"][row] == tensor.nbytes
+        assert values["kind"][row] == (3 if value.constant else 1 if name in compiled.graph.inputs else 0) or (
+            values["kind"][row] in (2, 4)
+        )
+    row = [nodes["strings"][name] for name in nodes["name"]].index(compiled.graph.order[-1].name)
+    output = compiled.graph.tensor(compiled.graph.order[-1].outputs[0])
+    assert nodes["strings"][nodes["detail"][row]] == f"{output.dtype.label} {list(output.shape)}"
