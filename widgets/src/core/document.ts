@@ -49,16 +49,19 @@ export interface Figure {
 export interface Head {
   schema: typeof SCHEMA;
   version: string;
-  model: { name: string; sha256: string; nodes: number; weight_bytes: number; opset: Record<string, number> };
+  model: { name: string; sha256: string; nodes: number; weight_bytes: number | null; opset: Record<string, number> };
   options: Record<string, unknown>;
   /** The same compilation in other words. */
   copy: { python: string; cli: string; atc: string; switch_file: string };
   figures: Figure[];
-  stages: { name: string; seconds: number; steps: number; status: string }[];
+  /** Always all six. `absent`: it has no steps. */
+  stages: { name: string; seconds: number; steps: number; status: "done" | "failed" | "absent" }[];
   /** What the controls may be set to. */
   choices: { soc: string[]; memory: string[]; planner: string[]; tiling: string[]; preset: string[]; shapes: string[] };
   /** Changes that the page can show by itself: key as `variantKey` makes it. */
   variants: string[];
+  /** The pass that ended the compilation, and why; null where it came to its end. */
+  failure: { name: string; why: string } | null;
 }
 
 export interface StepsPart {
@@ -88,6 +91,8 @@ export interface StepRow {
     removed: Int32Array; // NodeId
     added_at: Int32Array;
     added: Int32Array;
+    changed_at: Int32Array;
+    changed: Int32Array; // NodeId after: other inputs or attributes
   };
   rejects: {
     node: Int32Array;
@@ -96,6 +101,7 @@ export interface StepRow {
     reason: Int32Array; // Text
     hint: Int32Array; // Text or -1
     blocker: Int32Array; // NodeId or -1
+    blocker_value: Int32Array; // ValueId or -1, where a value stands in the way
     blocker_name: Int32Array; // Text or -1
     saved_bytes: Float64Array; // HBM bytes that fusing here would save, NaN where not known
   };
@@ -131,6 +137,11 @@ export interface NodesPart {
   origin: Int32Array; // Text: names of source ONNX nodes
   body_at: Int32Array; // n + 1
   body: Int32Array; // Text: operators inside a fused kernel, in order
+  holder: Int32Array; // Text or -1: name of the node whose nested graph it is in
+  /** Step that has it first after it, -1 where it was there before all. Versions of a node have one name. */
+  born: Int32Array;
+  /** Step that has it no more after it, the number of steps where it is there at the end. */
+  gone: Int32Array;
 }
 
 export interface ValuesPart {
@@ -206,26 +217,30 @@ export interface MemoryPart {
   weight_bytes: number;
   persistent_bytes: number;
   proved: boolean;
+  /** Tensors that no plan can place, as their size is not known. */
+  unsized: number;
   /** By position in program order: NodeId. */
   order: Int32Array;
   load_bytes: Float64Array; // live bytes by position
-  peak: number; // position
+  peak: number; // position, -1 where there is none
   /** By buffer of the pool. */
-  value: Int32Array; // ValueId of the first tensor in it
+  value: Int32Array; // ValueId of the tensor that it is named after, -1 for a workspace
   name: Int32Array; // Text
   offset_bytes: Float64Array;
   size_bytes: Float64Array;
   first: Int32Array; // position of the writer
-  last: Int32Array; // position of the last reader, inclusive
+  last: Int32Array; // last position that it is held at, inclusive: its last reader's (one more in mode safe)
   tensors: Int32Array; // how many tensors share it
+  member_at: Int32Array; // buffers + 1
+  member: Int32Array; // ValueId of every tensor in it, -1 for a workspace
   kind: Int32Array; // Text: intermediate, workspace, ...
   conflict_a: Int32Array; // pairs of buffers that overlap in time and address: empty in a verified plan
   conflict_b: Int32Array;
 }
 
-/** Other planners on the same liveness; computed when asked for. */
+/** Other planners on the same buffers; computed when asked for. One that declined has no offsets. */
 export interface PlannersPart {
-  planners: { name: string; pool_bytes: number; seconds: number; proved: boolean; offset_bytes: Float64Array | null; note: string }[];
+  planners: { name: string; pool_bytes: number; seconds: number; proved: boolean; sound: boolean; offset_bytes: Float64Array | null; note: string }[];
 }
 
 export interface SchedulePart {
@@ -233,6 +248,7 @@ export interface SchedulePart {
   makespan_us: number;
   critical_path_us: number;
   error: number | null;
+  mode: string;
   streams: { label: string }[];
   node: Int32Array; // NodeId by task
   name: Int32Array; // Text
@@ -252,6 +268,7 @@ export interface SchedulePart {
 export interface CostPart {
   strings: string[];
   soc: string;
+  tiling: string;
   peaks: { label: string; flops_per_s: number }[];
   bandwidths: { label: string; bytes_per_s: number }[];
   node: Int32Array; // NodeId by kernel
@@ -267,32 +284,39 @@ export interface CostPart {
   ub_bytes: Float64Array;
   latency_us: Float64Array;
   launch_us: Float64Array;
-  pipes: string[]; // cube, vector, mte1, mte2, mte3, fixpipe
+  pipes: string[]; // cube, vector, mte1, mte2, mte3, fixpipe, and hbm for the memory
   pipe_us: Float64Array; // kernels x pipes, row by row
   bound: Int32Array; // Text: the pipe that bounds it
   tile: Int32Array; // Text or -1
   warning: Int32Array; // Text or -1: over-fusion and the like
-  /** Totals of the graph before fusion, for comparison; NaN where not computed. */
-  unfused: { kernels: number; hbm_bytes: number; latency_us: number };
+  /** Totals of the graph before all passes, for comparison; null where not computed. */
+  unfused: { kernels: number | null; hbm_bytes: number | null; latency_us: number | null; unpriced: number | null };
   unpriced: Int32Array; // Text: kernels without a price
+  unpriced_node: Int32Array; // NodeId
+  unpriced_reason: Int32Array; // Text
 }
 
+/** The dearest kernels that differ; computed when asked for. */
 export interface TilingPart {
   strings: string[];
+  more: number; // kernels that are left out
   kernels: {
     name: Text;
     type: Text;
     alike: Int32Array; // NodeIds that share the search
+    /** By block of m x n, with the best k, order and buffering. Empty for what is no single product. */
     m: Int32Array;
     n: Int32Array;
     k: Int32Array;
     time_us: Float64Array; // NaN where it does not fit
     blocker: Int32Array; // Text: the buffer that is too small, -1 where it fits
-    chosen: number;
+    chosen: number; // -1 where there are no tiles
     best: number;
     evaluations: number;
     buffers: { name: string; used_bytes: number; capacity_bytes: number }[]; // of the chosen tile
-    program: Text; // the tile program, as text
+    text: Text; // what it computes, in one line
+    program: Text; // the tile program, as text, "" where there is none
+    note: string; // why there is none
   }[];
 }
 

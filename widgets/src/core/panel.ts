@@ -41,6 +41,8 @@ export interface Host {
   reset?(): void;
   /** Told when the cursor moved: the address bar, or a traitlet. */
   moved?(cursor: Cursor): void;
+  /** Why nothing (or not this) can be changed here, in a sentence; shown beside what is grey. */
+  readonly reason?: string;
 }
 
 /** Work in progress, shown as a thin bar; null when there is none. */
@@ -68,6 +70,16 @@ export interface Store {
   setTheme(theme: Theme): void;
   change(changes: Changes): void;
   ask(part: PartName): void;
+  /** Keeps the figures of now to compare with, until dismissed. */
+  pin(): void;
+  /** Compares with nothing any more. */
+  dismiss(): void;
+  /** Back to the options the document was opened with. */
+  reset(): void;
+  /** Is this rule on, with the changes that were asked for? */
+  enabled(rule: string, node?: string): boolean;
+  /** `null` where the host can do this, else the reason why it cannot, to be shown beside what is grey. */
+  refusal(changes: Changes): string | null;
   /** New parts have come (already decoded). */
   receive(parts: Partial<Parts>): void;
   /** Called after every change with what changed: "cursor", "parts", "mode", "theme", "work". Returns the way to stop. */

@@ -1,0 +1,118 @@
+/** Draws what flows between boxes: edges, and stubs where they are not drawn through. */
+
+import { shown } from "../core/diff.ts";
+import { shortestEdge } from "../core/lod.ts";
+import type { Palette } from "../core/palette.ts";
+import type { Scene } from "../core/scene.ts";
+import type { Picture } from "./paint.ts";
+
+export class Lines {
+  constructor(private readonly context: CanvasRenderingContext2D) {}
+
+  edges(picture: Picture, palette: Palette, left: number, top: number, right: number, bottom: number, k: number): void {
+    const { context } = this;
+    const { scene, index, litEdges } = picture;
+    index.edges.query(left, top, right, bottom);
+    const { hits, found } = index.edges;
+    const least = shortestEdge(found, k) / k;
+    const straight = k < 0.36;
+    const dim = picture.quiet || (scene.differs && picture.mode === "both");
+    // One path a kind of edge: unchanged, removed, added, lit, standing in the way.
+    for (let kind = 0; kind < 5; kind++) {
+      context.beginPath();
+      let any = false;
+      for (let n = 0; n < found; n++) {
+        const e = hits[n] as number;
+        const status = scene.edge_status[e] as number;
+        if (!shown(status, picture.mode)) continue;
+        const which = litEdges[e] ? 2 + (litEdges[e] as number) : (status & 3) === 1 ? 1 : (status & 3) === 2 ? 2 : 0;
+        if (which !== kind) continue;
+        if (least && kind === 0) {
+          const height = (index.edges.bottom[e] as number) - (index.edges.top[e] as number);
+          if (height < least * 6 && (index.edges.right[e] as number) - (index.edges.left[e] as number) < least * 6) continue;
+        }
+        this.#route(scene, e, straight);
+        any = true;
+      }
+      if (!any) continue;
+      const width = kind >= 3 ? 2.2 : kind ? 1.7 : 1.15;
+      context.lineWidth = Math.max(width, (kind ? 1.2 : 0.7) / k);
+      context.strokeStyle = [dim ? palette.line : palette["line-strong"], palette.removed, palette.added, palette.accent, palette.near][kind] as string;
+      context.setLineDash(kind === 1 ? [5, 4] : []);
+      context.stroke();
+      context.setLineDash([]);
+      if (!straight && k > 0.5) this.#arrows(picture, kind, context.strokeStyle);
+    }
+  }
+
+  #route(scene: Scene, e: number, straight: boolean): void {
+    const { context } = this;
+    const { route } = scene;
+    const from = scene.route_at[e] as number;
+    const to = scene.route_at[e + 1] as number;
+    let x = route[2 * from] as number;
+    let y = route[2 * from + 1] as number;
+    context.moveTo(x, y);
+    for (let i = from + 1; i < to; i++) {
+      const nx = route[2 * i] as number;
+      const ny = route[2 * i + 1] as number;
+      if (straight || nx === x) context.lineTo(nx, ny);
+      else {
+        const half = (ny - y) * 0.5;
+        context.bezierCurveTo(x, y + half, nx, ny - half, nx, ny);
+      }
+      x = nx;
+      y = ny;
+    }
+  }
+
+  #arrows(picture: Picture, kind: number, colour: string): void {
+    const { context } = this;
+    const { scene, index, litEdges } = picture;
+    const { hits, found } = index.edges;
+    context.beginPath();
+    for (let n = 0; n < found; n++) {
+      const e = hits[n] as number;
+      const status = scene.edge_status[e] as number;
+      if (!shown(status, picture.mode)) continue;
+      const which = litEdges[e] ? 2 + (litEdges[e] as number) : (status & 3) === 1 ? 1 : (status & 3) === 2 ? 2 : 0;
+      if (which !== kind) continue;
+      const end = 2 * ((scene.route_at[e + 1] as number) - 1);
+      const x = scene.route[end] as number;
+      const y = scene.route[end + 1] as number;
+      context.moveTo(x, y);
+      context.lineTo(x - 3.2, y - 6);
+      context.lineTo(x + 3.2, y - 6);
+      context.closePath();
+    }
+    context.fillStyle = colour;
+    context.fill();
+  }
+
+  /** Something comes in or goes out that is not drawn through: a short line with a dot. */
+  stubs(picture: Picture, palette: Palette, k: number): void {
+    const { context } = this;
+    const { scene } = picture;
+    if (k < 0.45 || scene.stubs > 6000) return;
+    context.beginPath();
+    let last = -1;
+    let nth = 0;
+    for (let i = 0; i < scene.stubs; i++) {
+      const box = scene.stub_box[i] as number;
+      nth = box === last ? nth + 1 : 0;
+      last = box;
+      if (!shown(scene.status[box] as number, picture.mode) || nth > 4) continue;
+      const out = scene.stub_side[i] === 1;
+      const x = (picture.x[box] as number) + (out ? 1 : -1) * ((scene.w[box] as number) / 2 - 10 - nth * 8);
+      const y = (picture.y[box] as number) + (out ? 1 : -1) * ((scene.h[box] as number) / 2);
+      const tip = y + (out ? 8 : -8);
+      context.moveTo(x, y);
+      context.lineTo(x, tip);
+      context.moveTo(x + 2, tip);
+      context.arc(x, tip, 2, 0, 6.3);
+    }
+    context.lineWidth = 1.1;
+    context.strokeStyle = palette["line-strong"];
+    context.stroke();
+  }
+}

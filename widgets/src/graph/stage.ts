@@ -1,0 +1,176 @@
+/** Which picture is shown: the scene of the cursor's step with what is open; and where its nodes are. */
+
+import type { NodeId, Parts, ScenesPart } from "../core/document.ts";
+import { Places } from "../core/places.ts";
+import { build, isOpen, type Openness, type Scene } from "../core/scene.ts";
+import { SceneIndex } from "../core/hit.ts";
+import type { Rect } from "../core/camera.ts";
+
+export class Stage {
+  readonly openness: Openness = { open: new Map(), instance: new Map() };
+  scene: Scene;
+  index: SceneIndex;
+  #parts: Partial<Parts> = {};
+  #root = -1;
+  #plain = false;
+  #places = new Map<number, Places>();
+  /** Box by text of a node's name, and by path of a container. */
+  #byName = new Int32Array(0);
+  #byPath = new Map<string, number>();
+
+  constructor() {
+    this.scene = build({ strings: [], roots: new Int32Array(0), steps: new Int32Array(0), containers: [EMPTY], templates: [] }, 0, this.openness);
+    this.index = new SceneIndex(this.scene);
+  }
+
+  get scenes(): ScenesPart | undefined {
+    return this.#parts.scenes;
+  }
+
+  /** Does the picture stand still, because its step changed nothing? */
+  get plain(): boolean {
+    return this.#plain;
+  }
+
+  /** Another document or step; says whether the scene is another. */
+  show(parts: Partial<Parts>, step: number): boolean {
+    const { scenes, steps, nodes } = parts;
+    if (!scenes || !nodes) return false;
+    if (scenes !== this.#parts.scenes || nodes !== this.#parts.nodes) {
+      this.#places.clear();
+      this.#root = -1;
+    }
+    this.#parts = parts;
+    const row = steps?.steps[step];
+    const scene = Math.max(0, Math.min(row?.scene ?? 0, scenes.roots.length - 1));
+    const root = scenes.roots[scene] ?? -1;
+    const plain = row !== undefined && (scenes.steps[scene] ?? step) !== row.index;
+    if (root < 0 || (root === this.#root && plain === this.#plain)) return false;
+    this.#root = root;
+    this.#plain = plain;
+    this.rebuild();
+    return true;
+  }
+
+  /** Something was opened, closed or leafed to. */
+  rebuild(): void {
+    const { scenes, nodes } = this.#parts;
+    if (!scenes || !nodes || this.#root < 0) return;
+    const scene = build(scenes, this.#root, this.openness, this.#plain, nodes);
+    this.scene = scene;
+    this.index = new SceneIndex(scene);
+    if (this.#byName.length !== nodes.strings.length) this.#byName = new Int32Array(nodes.strings.length);
+    this.#byName.fill(-1);
+    this.#byPath.clear();
+    for (let i = scene.count - 1; i >= 0; i--) {
+      const member = scene.member[i] as number;
+      if (member >= 0) {
+        const name = nodes.name[member] as number;
+        // Of two versions the one that is left counts.
+        if (this.#byName[name] === -1 || (scene.status[i] as number) & 2) this.#byName[name] = i;
+      } else this.#byPath.set(scene.path[i] as string, i);
+    }
+  }
+
+  get places(): Places | null {
+    const { scenes, nodes } = this.#parts;
+    if (!scenes || !nodes || this.#root < 0) return null;
+    let places = this.#places.get(this.#root);
+    if (!places) {
+      if (this.#places.size > 6) this.#places.clear();
+      this.#places.set(this.#root, (places = new Places(scenes, this.#root, nodes)));
+    }
+    return places;
+  }
+
+  /** Is the node in this picture, seen or inside something closed? */
+  holds(node: NodeId): boolean {
+    return this.places?.has(node) ?? false;
+  }
+
+  /**
+   * The box of a node; of the closed container that holds it; or of the open one that shows another of those alike. -1
+   * where the picture does not have it.
+   */
+  box(node: NodeId): number {
+    const { nodes } = this.#parts;
+    if (!nodes || node < 0) return -1;
+    const own = this.#byName[nodes.name[node] as number] ?? -1;
+    if (own >= 0) return own;
+    const way = this.places?.way(node) ?? [];
+    let box = -1;
+    for (const room of way.slice(1)) {
+      const here = this.#byPath.get(room.path);
+      if (here === undefined) break;
+      box = here;
+      if (!this.scene.open[here] || (this.openness.instance.get(room.path) ?? 0) !== room.instance) break;
+    }
+    return box;
+  }
+
+  ofPath(path: string): number {
+    return this.#byPath.get(path) ?? -1;
+  }
+
+  /** Opens what holds these nodes; says whether the scene is another. */
+  reveal(nodes: Iterable<NodeId>): boolean {
+    const { scenes } = this.#parts;
+    const places = this.places;
+    if (!scenes || !places) return false;
+    let changed = false;
+    for (const node of nodes) {
+      if (node < 0 || !places.has(node)) continue;
+      if (places.reveal(node, this.openness, (path, container) => isOpen(scenes, container, path, this.openness))) changed = true;
+    }
+    if (changed) this.rebuild();
+    return changed;
+  }
+
+  toggle(box: number): void {
+    const path = this.scene.path[box];
+    if (!path) return;
+    this.openness.open.set(path, !this.scene.open[box]);
+    this.rebuild();
+  }
+
+  leaf(box: number, by: number, alike: number): void {
+    const path = this.scene.path[box] as string;
+    const now = this.openness.instance.get(path) ?? 0;
+    this.openness.instance.set(path, (now + by + alike) % alike);
+    this.rebuild();
+  }
+
+  /** Around some boxes, undefined for none. */
+  around(boxes: Iterable<number>): Rect | undefined {
+    let rect: Rect | undefined;
+    const { x, y, w, h } = this.scene;
+    for (const i of boxes) {
+      if (i < 0) continue;
+      const one = {
+        left: (x[i] as number) - (w[i] as number) / 2,
+        top: (y[i] as number) - (h[i] as number) / 2,
+        right: (x[i] as number) + (w[i] as number) / 2,
+        bottom: (y[i] as number) + (h[i] as number) / 2,
+      };
+      rect = rect
+        ? { left: Math.min(rect.left, one.left), top: Math.min(rect.top, one.top), right: Math.max(rect.right, one.right), bottom: Math.max(rect.bottom, one.bottom) }
+        : one;
+    }
+    return rect;
+  }
+}
+
+const EMPTY = {
+  label: -1,
+  kind: "graph" as const,
+  count: 1,
+  instances: new Int32Array(0),
+  open: true,
+  template: -1,
+  members: new Int32Array(0),
+  status: new Uint8Array(0),
+  edge_values: new Int32Array(0),
+  edge_status: new Uint8Array(0),
+  stub_values: new Int32Array(0),
+  nodes: 0,
+};

@@ -1,0 +1,64 @@
+/** The visible nodes as a table: what a screen reader reads in place of the canvas; can be shown too. */
+
+import type { Store } from "../core/panel.ts";
+import { mark, shown } from "../core/diff.ts";
+import { MARK_WORDS } from "../core/glyphs.ts";
+import { fill, h } from "../shell/dom.ts";
+import { count } from "../core/units.ts";
+import type { GraphView } from "./view.ts";
+
+const MOST = 200;
+const IDLE = 300;
+
+export class NodeTable {
+  readonly element = h("div", { class: "gx-hidden" });
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly store: Store,
+    private readonly view: GraphView,
+  ) {}
+
+  /** Shows or hides it. */
+  toggle(): boolean {
+    const show = this.element.className === "gx-hidden";
+    this.element.className = show ? "gx-node-table" : "gx-hidden";
+    this.#write();
+    return show;
+  }
+
+  /** Written when nothing has moved for a moment: it costs nothing while panning. */
+  changed(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#write(), IDLE);
+  }
+
+  #write(): void {
+    const { stage, camera, labels } = this.view;
+    const { scene, index } = stage;
+    const { nodes } = this.store.parts;
+    if (!nodes) return;
+    const [left, top] = camera.world(0, 0);
+    const [right, bottom] = camera.world(camera.width, camera.height);
+    const found = [...index.boxes.hits.subarray(0, index.boxes.query(left, top, right, bottom))];
+    const visible = found.filter((i) => shown(scene.status[i] as number, this.store.mode)).sort((a, b) => (scene.y[a] as number) - (scene.y[b] as number) || (scene.x[a] as number) - (scene.x[b] as number));
+    this.view.canvas.setAttribute("aria-label", `Graph: ${count(visible.length)} of ${count(scene.count)} boxes visible; a table of them follows`);
+    const rows = visible.slice(0, MOST).map((i) => {
+      const member = scene.member[i] as number;
+      const name = member >= 0 ? (nodes.strings[nodes.name[member] as number] ?? "") : "";
+      const press = (): void => (member >= 0 ? this.store.move({ node: member }) : this.view.open(i));
+      const hidden = this.element.className === "gx-hidden";
+      return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, h("button", { class: "gx-link", type: "button", tabindex: hidden ? "-1" : "0", onclick: press, text: labels.full(i) })),
+        h("td", { text: name }),
+        h("td", { text: member >= 0 ? (nodes.strings[nodes.detail[member] as number] ?? "") : labels.times(i) }),
+        h("td", { text: MARK_WORDS[mark(scene.status[i] as number)] ?? "" }),
+      );
+    });
+    const head = h("tr", {}, ...["Type", "Name", "Output", "This step"].map((text) => h("th", { scope: "col", text })));
+    const caption = visible.length > MOST ? `The first ${MOST} of ${count(visible.length)} visible boxes` : "Visible boxes";
+    fill(this.element, h("table", {}, h("caption", { text: caption }), h("thead", {}, head), h("tbody", {}, ...rows)));
+  }
+}

@@ -1,0 +1,81 @@
+/** The right side: what is chosen, the most particular first. */
+
+import type { Panel, Store, Topic } from "../core/panel.ts";
+import { fill, h } from "../shell/dom.ts";
+import { nodePage } from "./node.ts";
+import { rejectPage, rewritePage, rulePage, stepPage } from "./step.ts";
+import { valuePage } from "./value.ts";
+
+export class Inspector implements Panel {
+  readonly element: HTMLElement;
+  #body = h("div", { class: "gx-inspector-body" });
+  #back: HTMLElement;
+
+  constructor(
+    parent: HTMLElement,
+    private readonly store: Store,
+  ) {
+    this.#back = h("button", { class: "gx-link", type: "button", title: "Release (Esc)", onclick: () => this.#release(), text: "release" });
+    this.element = h("section", { class: "gx-inspector", "aria-label": "Inspector" }, h("header", { class: "gx-pane-head" }, h("h2", { text: "Inspector" }), this.#back), this.#body);
+    parent.append(this.element);
+    this.update(new Set<Topic>(["parts"]));
+  }
+
+  resize(): void {}
+  destroy(): void {
+    this.element.remove();
+  }
+
+  update(changed: ReadonlySet<Topic>): void {
+    if (!["cursor", "parts", "changes"].some((topic) => changed.has(topic as Topic))) return;
+    const { cursor, parts } = this.store;
+    const scroll = changed.has("cursor") ? 0 : this.#body.scrollTop;
+    const pages: (HTMLElement | null)[] = [];
+    const head = (label: string): HTMLElement => h("div", { class: "gx-divider", text: label });
+    // What is chosen with a place: the place first, then the node on it.
+    if (cursor.value !== undefined) pages.push(...valuePage(this.store, cursor.value));
+    if (cursor.node !== undefined) {
+      if (pages.length) pages.push(head("node"));
+      pages.push(...nodePage(this.store, cursor.node));
+    }
+    const place =
+      cursor.step === undefined
+        ? []
+        : cursor.reject !== undefined
+          ? rejectPage(this.store, cursor.step, cursor.reject)
+          : cursor.rewrite !== undefined
+            ? rewritePage(this.store, cursor.step, cursor.rewrite)
+            : [];
+    if (place.length) {
+      if (pages.length) pages.push(head(cursor.reject !== undefined ? "near miss" : "rewrite"));
+      pages.push(...place);
+    } else if (!pages.length) {
+      if (cursor.rule !== undefined) pages.push(...rulePage(this.store, cursor.rule));
+      else if (cursor.step !== undefined) pages.push(...stepPage(this.store, cursor.step));
+    }
+    this.#back.hidden = !pages.length;
+    if (!pages.length) pages.push(...this.#nothing());
+    if (parts.head?.failure && cursor.node === undefined && cursor.step === undefined) {
+      pages.unshift(h("div", { class: "gx-failure-card" }, h("b", { text: `${parts.head.failure.name} failed` }), h("p", { text: parts.head.failure.why }), h("p", { class: "gx-muted", text: "All steps before it can be looked at." })));
+    }
+    fill(this.#body, ...pages);
+    this.#body.scrollTop = scroll;
+  }
+
+  #release(): void {
+    this.store.move({ node: undefined, value: undefined, rewrite: undefined, reject: undefined, rule: undefined, position: undefined });
+  }
+
+  /** Words instead of an empty side. */
+  #nothing(): HTMLElement[] {
+    const { steps } = this.store.parts;
+    if (!steps) return [h("p", { class: "gx-empty", text: "Reading the document …" })];
+    const most = [...steps.steps].sort((a, b) => b.rewrites.node.length - a.rewrites.node.length)[0];
+    return [
+      h("p", { class: "gx-empty", text: "Choose a node, an edge, a step or anything below: it is shown here, and lit everywhere." }),
+      most?.rewrites.node.length
+        ? h("p", { class: "gx-empty" }, "A good place to begin: ", h("button", { class: "gx-link", type: "button", onclick: () => this.store.move({ step: most.index }), text: `${most.name}, ${most.rewrites.node.length} rewrites` }))
+        : h("p", { class: "gx-empty", text: "No pass rewrote anything here." }),
+    ];
+  }
+}

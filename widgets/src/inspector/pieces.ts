@@ -1,0 +1,64 @@
+/** Parts that every page of the inspector is made of. */
+
+import type { NodeId, ValueId } from "../core/document.ts";
+import type { Store } from "../core/panel.ts";
+import { bytes } from "../core/units.ts";
+import { unitGlyph } from "../shell/glyph.ts";
+import { h } from "../shell/dom.ts";
+
+type Child = Parameters<typeof h>[2];
+
+export function section(title: string, ...children: Child[]): HTMLElement | null {
+  return children.some(Boolean) ? h("section", { class: "gx-part" }, h("h3", { text: title }), ...children) : null;
+}
+
+/** Name and value, in two columns; without a value left out. */
+export function facts(rows: [string, Child][]): HTMLElement | null {
+  const known = rows.filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);
+  if (!known.length) return null;
+  return h("dl", { class: "gx-facts" }, ...known.flatMap(([name, value]) => [h("dt", { text: name }), h("dd", {}, value)]));
+}
+
+export function nodeLink(store: Store, node: NodeId, label?: string): HTMLElement {
+  const { nodes } = store.parts;
+  const name = nodes?.strings[nodes.name[node] ?? -1] ?? "";
+  return h(
+    "button",
+    { class: "gx-link gx-node-link", type: "button", title: name, onclick: () => store.move({ node, value: undefined }) },
+    nodes ? unitGlyph(nodes.unit[node] as number) : null,
+    h("span", { text: label ?? name }),
+  );
+}
+
+/** A value by name, with type and size. */
+export function valueLine(store: Store, value: ValueId): HTMLElement {
+  const { values } = store.parts;
+  if (value < 0 || !values) return h("div", { class: "gx-value gx-muted", text: "absent" });
+  const text = (at: number | undefined): string => values.strings[at ?? -1] ?? "";
+  const kind = ["", "input", "output", "constant", "state"][values.kind[value] as number] ?? "";
+  const chosen = store.cursor.value === value;
+  return h(
+    "div",
+    { class: `gx-value${chosen ? " gx-chosen" : ""}` },
+    h("button", { class: "gx-link", type: "button", onclick: () => store.move({ value: chosen ? undefined : value }), text: text(values.name[value]) || "unnamed" }),
+    h("span", { class: "gx-value-type", text: `${text(values.dtype[value])} ${text(values.shape[value])}` }),
+    h("span", { class: "gx-value-size", text: [kind, Number.isNaN(values.bytes[value]) ? "" : bytes(values.bytes[value])].filter(Boolean).join(" · ") }),
+  );
+}
+
+/** The first few, and how many more; pressed, all of them. */
+export function some<T>(items: readonly T[], most: number, make: (item: T) => HTMLElement): HTMLElement[] {
+  const made = items.slice(0, most).map(make);
+  if (items.length > most) {
+    const more = h("button", { class: "gx-link gx-more", type: "button", text: `${items.length - most} more ▾` });
+    more.addEventListener("click", () => more.replaceWith(...items.slice(most, most + 500).map(make)));
+    made.push(more);
+  }
+  return made;
+}
+
+/** A place in a file, which may break after a slash. */
+export function sourceLine(source: string): HTMLElement {
+  const parts = source.split("/").flatMap((part, i, all) => (i < all.length - 1 ? [`${part}/`, h("wbr")] : [part]));
+  return h("span", { class: "gx-mono" }, ...parts);
+}

@@ -1,0 +1,52 @@
+/** A value: who writes it, who reads it, where it lies. */
+
+import type { Parts, ValueId } from "../core/document.ts";
+import type { Store } from "../core/panel.ts";
+import { bytes, count } from "../core/units.ts";
+import { h } from "../shell/dom.ts";
+import { facts, nodeLink, section, some } from "./pieces.ts";
+
+export function valuePage(store: Store, value: ValueId): (HTMLElement | null)[] {
+  const { values } = store.parts;
+  if (!values || value >= values.name.length) return [];
+  const text = (at: number | undefined): string => values.strings[at ?? -1] ?? "";
+  const { writers, readers } = around(store.parts, value);
+  const kind = ["intermediate", "input", "output", "constant", "state"][values.kind[value] as number] ?? "";
+  return [
+    h("div", { class: "gx-subject" }, h("div", { class: "gx-grow" }, h("h2", { text: "Value" }), h("div", { class: "gx-name gx-mono", text: text(values.name[value]) }))),
+    facts([
+      ["kind", kind],
+      ["type", `${text(values.dtype[value])} ${text(values.shape[value])}`],
+      ["size", bytes(values.bytes[value])],
+      ...place(store.parts, value),
+    ]),
+    section("Written by", ...some(writers, 4, (node) => h("div", {}, nodeLink(store, node)))),
+    section(`Read by${readers.length > 1 ? ` · ${count(readers.length)}` : ""}`, ...some(readers, 12, (node) => h("div", {}, nodeLink(store, node)))),
+  ];
+}
+
+/** Nodes of the last version of the graph first; one a name. */
+function around({ nodes }: Partial<Parts>, value: ValueId): { writers: number[]; readers: number[] } {
+  if (!nodes) return { writers: [], readers: [] };
+  const find = (at: Int32Array, of: Int32Array): number[] => {
+    const by = new Map<number, number>();
+    for (let node = 0; node < nodes.name.length; node++) {
+      for (let i = at[node] as number; i < (at[node + 1] as number); i++) if (of[i] === value) by.set(nodes.name[node] as number, node);
+    }
+    return [...by.values()].sort((a, b) => (nodes.gone[b] as number) - (nodes.gone[a] as number) || a - b);
+  };
+  return { writers: find(nodes.outputs_at, nodes.outputs), readers: find(nodes.inputs_at, nodes.inputs) };
+}
+
+function place({ memory }: Partial<Parts>, value: ValueId): [string, string][] {
+  if (!memory) return [];
+  for (let buffer = 0; buffer < memory.name.length; buffer++) {
+    if (!memory.member.subarray(memory.member_at[buffer], memory.member_at[buffer + 1]).includes(value)) continue;
+    return [
+      ["address", `0x${(memory.offset_bytes[buffer] as number).toString(16)}`],
+      ["buffer", `${bytes(memory.size_bytes[buffer])}, ${count(memory.tensors[buffer])} ${memory.tensors[buffer] === 1 ? "tensor" : "tensors"}`],
+      ["live", `${count(memory.first[buffer])} to ${count(memory.last[buffer])}`],
+    ];
+  }
+  return [];
+}

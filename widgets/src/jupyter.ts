@@ -1,0 +1,116 @@
+/** What the widgets share: a store that a Python model fills, and asks. */
+
+import type { Figure, Parts } from "./core/document.ts";
+import { unpack } from "./core/pack.ts";
+import type { Changes, Host, Theme } from "./core/panel.ts";
+import { fromSelection, toSelection, type Selection } from "./core/selection.ts";
+import { variantKey } from "./core/pack.ts";
+import { ExplorerStore } from "./core/store.ts";
+
+/** The part of anywidget's model that is used here. */
+export interface Model {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  send(content: unknown): void;
+  on(name: string, callback: (...found: never[]) => void): void;
+  off(name: string, callback: (...found: never[]) => void): void;
+}
+
+type Message =
+  | { type: "parts"; sequence?: number; names: string[]; gone?: string[]; changes?: Changes }
+  | { type: "work"; done: number; total: number; text: string }
+  | { type: "failure"; message: string }
+  | { type: "baseline"; figures: Figure[] | null };
+
+/** A store that follows a model; `stop` lets go of it. */
+export function connect(model: Model, element: HTMLElement): { store: ExplorerStore; stop(): void } {
+  let sequence = 0;
+  const host: Host = {
+    change: (changes) => model.send({ type: "change", sequence: ++sequence, changes }),
+    ask: (part) => model.send({ type: "ask", part }),
+    pin: () => model.send({ type: "pin" }),
+    reset: () => model.send({ type: "reset", sequence: ++sequence }),
+    moved: (cursor) => {
+      const selection = toSelection(cursor, store.parts);
+      if (variantKey(selection) === variantKey(model.get("selection") ?? {})) return;
+      model.set("selection", selection);
+      model.save_changes();
+    },
+  };
+  const store = new ExplorerStore(host, themeOf(model, element));
+  const follow = (): void => {
+    const selection = (model.get("selection") ?? {}) as Selection;
+    if (variantKey(selection) === variantKey(toSelection(store.cursor, store.parts))) return;
+    store.move({ ...BLANK, ...fromSelection(selection, store.parts) });
+  };
+  const hear = (message: Message, buffers: (DataView | ArrayBuffer)[] = []): void => {
+    switch (message.type) {
+      case "parts": {
+        // An answer to a wish that is no longer the newest: the next one is under way.
+        if (message.sequence !== undefined && message.sequence < sequence) return;
+        sequence = Math.max(sequence, message.sequence ?? 0); // Python may have asked for it
+        const first = !store.parts.head;
+        try {
+          const parts = Object.fromEntries(message.names.map((name, i) => [name, unpack(bytesOf(buffers[i]))])) as Partial<Parts>;
+          store.batch(() => {
+            store.setWork(null);
+            if (message.changes) store.adopt(message.changes);
+            store.receive({ ...Object.fromEntries((message.gone ?? []).map((name) => [name, undefined])), ...parts });
+          });
+        } catch (error) {
+          store.setFailure(error instanceof Error ? error.message : String(error));
+        }
+        if (first) follow();
+        return;
+      }
+      case "work":
+        return store.setWork(message.total > 0 && message.done >= message.total && !message.text ? null : { done: message.done, total: message.total, text: message.text });
+      case "failure":
+        return store.setFailure(message.message);
+      case "baseline":
+        return store.setBaseline(message.figures);
+    }
+  };
+  const theme = (): void => store.setTheme(themeOf(model, element));
+  model.on("msg:custom", hear as never);
+  model.on("change:selection", follow as never);
+  model.on("change:theme", theme as never);
+  const watch = new MutationObserver(theme);
+  watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  dark.addEventListener("change", theme);
+  return {
+    store,
+    stop: () => {
+      model.off("msg:custom", hear as never);
+      model.off("change:selection", follow as never);
+      model.off("change:theme", theme as never);
+      watch.disconnect();
+      dark.removeEventListener("change", theme);
+    },
+  };
+}
+
+const BLANK = { step: undefined, rewrite: undefined, reject: undefined, node: undefined, value: undefined, rule: undefined, position: undefined };
+
+function bytesOf(buffer: DataView | ArrayBuffer | undefined): Uint8Array {
+  if (!buffer) return new Uint8Array(0);
+  return buffer instanceof ArrayBuffer ? new Uint8Array(buffer) : new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.byteLength);
+}
+
+/** As asked for; else as JupyterLab or VS Code say; else as the page's own background is; else as the system prefers. */
+function themeOf(model: Model, element: HTMLElement): Theme {
+  const wanted = model.get("theme");
+  if (wanted === "light" || wanted === "dark") return wanted;
+  const { body } = document;
+  const lab = body.dataset.jpThemeLight;
+  if (lab !== undefined) return lab === "false" ? "dark" : "light";
+  if (body.classList.contains("vscode-dark") || body.classList.contains("dark")) return "dark";
+  if (body.classList.contains("vscode-light")) return "light";
+  for (let at: Element | null = element; at; at = at.parentElement) {
+    const found = /rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?/.exec(getComputedStyle(at).backgroundColor);
+    if (found && found[4] !== "0") return Number(found[1]) + Number(found[2]) + Number(found[3]) < 384 ? "dark" : "light";
+  }
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}

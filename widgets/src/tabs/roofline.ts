@@ -1,0 +1,194 @@
+/** The tab "Roofline": what each kernel reaches, under what memory and arithmetic allow. */
+
+import type { CostPart } from "../core/document.ts";
+import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
+import { UNITS } from "../core/palette.ts";
+import { bytes, count, time } from "../core/units.ts";
+import { fill, h } from "../shell/dom.ts";
+import { Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
+import { errorOf, ofRoof, pointsOf, shapeOf, sum, unitsOf, type Point } from "./kernels.ts";
+import { plainText, RooflinePicture, speedText } from "./roofline_picture.ts";
+import { all, Table, type Column } from "./table.ts";
+import { Tooltip } from "./tooltip.ts";
+import { becomes } from "./versions.ts";
+import { noPrice, plural, share, within } from "./words.ts";
+
+const BOUNDS: Record<ReturnType<typeof shapeOf>, string> = {
+  circle: "bound by its unit",
+  square: "by memory",
+  diamond: "by moves inside the core",
+  triangle: "by its launch",
+  cross: "by the host",
+};
+
+class RooflinePanel implements Panel {
+  readonly #frame: Frame;
+  readonly #tip = new Tooltip();
+  readonly #picture = new RooflinePicture({ hover: (point, x, y) => this.#tell(point, x, y), choose: (point) => this.#choose(point) });
+  readonly #table = new Table("Kernels on the roofline", { choose: (point) => this.#choose(point), hover: (point) => this.#picture.point(point) }, "No kernel computes anything.");
+  readonly #keys = h("div", { class: "gxt-keys" });
+  readonly #drawing: HTMLElement;
+  readonly #side: HTMLElement;
+  readonly #level: Choice<"hbm" | "l2">;
+  readonly #view: Choice<"chart" | "table">;
+  #cost: CostPart | undefined;
+  #points: Point[] = [];
+  #units: Uint8Array = new Uint8Array();
+
+  constructor(element: HTMLElement, private readonly store: Store) {
+    this.#drawing = h("div", { class: "gxt-picture" }, this.#keys, this.#picture.surface.element, this.#tip.element);
+    this.#side = h("aside", { class: "gxt-side gxt-wide", "aria-label": "Kernels" }, this.#table.element);
+    this.#frame = new Frame(element, "roofline", h("div", { class: "gxt-split" }, this.#drawing, this.#side));
+    this.#level = new Choice("Bytes of", [["hbm", "HBM"], ["l2", "L2"]] as const, "hbm", () => this.#look());
+    this.#view = new Choice("View", [["chart", "chart"], ["table", "table"]] as const, "chart", () => this.#look());
+    fill(this.#frame.tools, this.#level.element, this.#view.element);
+    this.update(new Set(["parts"]));
+  }
+
+  update(changed: ReadonlySet<Topic>): void {
+    if (changed.has("parts")) this.#load();
+    if (changed.has("theme")) this.#picture.surface.redraw();
+    if (changed.has("parts") || changed.has("cursor")) this.#follow();
+  }
+
+  resize(): void {
+    this.#picture.surface.measure();
+  }
+
+  destroy(): void {
+    this.#frame.destroy();
+    this.#picture.destroy();
+    this.#table.destroy();
+  }
+
+  #load(): void {
+    const { cost, nodes } = this.store.parts;
+    const before = this.#cost;
+    this.#cost = cost;
+    if (!this.#frame.empty(noPrice(cost)) || !cost) return;
+    if (cost === before) return;
+    this.#units = unitsOf(cost, nodes);
+    this.#look();
+  }
+
+  #look(): void {
+    const cost = this.#cost;
+    if (!cost) return;
+    const { points, moves, cached } = pointsOf(cost, this.#level.value);
+    this.#points = points;
+    const table = this.#view.value === "table";
+    this.#drawing.hidden = table;
+    this.#side.classList.toggle("gxt-full", table);
+    if (!table) this.#picture.set(cost, points, this.#units, this.#level.value);
+    this.#table.set(this.#columns(cost, table), all(points.length), { column: table ? 3 : 1, descending: true });
+    this.#say(cost, moves, cached);
+    const seen = [...new Set(points.map((point) => this.#units[point.kernels[0]]))].sort();
+    const shapes = [...new Set(points.map((point) => shapeOf(cost.strings[cost.bound[point.kernels[0]]])))];
+    const keys: Key[] = [
+      ...seen.map((unit) => ({ text: UNITS[unit].label, colour: `--gx-${UNITS[unit].name}` })),
+      ...shapes.map((mark) => ({ text: BOUNDS[mark], colour: "--gx-muted", mark: mark === "square" ? ("box" as const) : mark })),
+    ];
+    fill(this.#keys, legend([...keys, { text: "area: time", colour: "--gx-muted", mark: "ring" }]));
+    this.#follow();
+  }
+
+  #say(cost: CostPart, moves: number[], cached: number[]): void {
+    const whole = sum(cost.latency_us);
+    const flops = sum(cost.flops);
+    const peak = Math.max(0, ...cost.peaks.map((one) => one.flops_per_s));
+    const reached = whole ? flops / (whole * 1e-6) : 0;
+    const part = (kernels: number[]): string => share(kernels.reduce((us, i) => us + cost.latency_us[i], 0) / (whole || 1));
+    this.#frame.say(
+      strong(speedText(reached)),
+      ` reached ${within(errorOf(cost, [...all(cost.name.length)]))}`,
+      soft(` · ${share(peak ? reached / peak : 0)} of ${cost.soc}'s highest peak, ${speedText(peak)}`),
+      soft(` · ${time(whole)} for ${plural(cost.name.length, "kernel")}`),
+      moves.length > 0 && soft(` · ${plural(moves.length, "kernel")} only ${moves.length === 1 ? "moves" : "move"} data (${part(moves)} of the time): not on this chart`),
+      cached.length > 0 && soft(` · ${plural(cached.length, "kernel")} ${cached.length === 1 ? "needs" : "need"} no byte of HBM (${part(cached)}): see L2`),
+    );
+    this.#picture.surface.describe(`Roofline of ${cost.soc}: ${plural(this.#points.length, "point")}. The table lists every kernel.`);
+  }
+
+  #columns(cost: CostPart, whole: boolean): Column[] {
+    const points = this.#points;
+    const first = (row: number): number => points[row].kernels[0];
+    const name = (row: number): string => cost.strings[cost.name[first(row)]];
+    const most = points.reduce((a, point) => Math.max(a, point.us), 1e-9);
+    const kernel: Column = {
+      title: "kernel",
+      width: "minmax(7.8em, 2fr)",
+      text: (row) => name(row) + (points[row].kernels.length > 1 ? ` × ${count(points[row].kernels.length)}` : ""),
+      key: name,
+    };
+    const us: Column = { title: "time", number: true, width: "minmax(5.6em, 1fr)", text: (row) => time(points[row].us), key: (row) => points[row].us, bar: (row) => points[row].us / most, colour: (row) => `var(--gx-${UNITS[this.#units[first(row)]].name})` };
+    const speed: Column = { title: "reached", number: true, width: "8.3em", text: (row) => speedText(points[row].speed), key: (row) => points[row].speed };
+    const bound: Column = { title: "bound by", width: "5.6em", text: (row) => cost.strings[cost.bound[first(row)]], key: (row) => cost.strings[cost.bound[first(row)]] };
+    const roof: Column = { title: "of the roof", hint: "Of what memory and the highest peak of its unit allow at this intensity", number: true, width: "6.3em", text: (row) => share(this.#ofRoof(cost, points[row])), key: (row) => this.#ofRoof(cost, points[row]) };
+    if (!whole) return [kernel, us, roof, bound];
+    return [
+      kernel,
+      { title: "type", width: "minmax(6.7em, 1fr)", text: (row) => cost.strings[cost.type[first(row)]], key: (row) => cost.strings[cost.type[first(row)]] },
+      bound,
+      us,
+      { title: "error", number: true, width: "5em", text: (row) => within(cost.error[first(row)], true), key: (row) => cost.error[first(row)] },
+      { title: "FLOP a byte", number: true, width: "7.3em", text: (row) => plainText(points[row].intensity), key: (row) => points[row].intensity },
+      speed,
+      roof,
+      { title: "HBM", number: true, width: "6.2em", text: (row) => bytes(cost.hbm_bytes[first(row)]), key: (row) => cost.hbm_bytes[first(row)] },
+      { title: "tile", width: "9em", text: (row) => (cost.tile[first(row)] >= 0 ? cost.strings[cost.tile[first(row)]] : "") },
+    ];
+  }
+
+  #ofRoof(cost: CostPart, point: Point): number {
+    return ofRoof(cost, this.#level.value, this.#units[point.kernels[0]], point);
+  }
+
+  #follow(): void {
+    const cost = this.#cost;
+    if (!cost || noPrice(cost)) return;
+    const { node } = this.store.cursor;
+    const is = node === undefined ? null : becomes(this.store.parts.nodes, node);
+    const found = is ? this.#points.flatMap((point, at) => (point.kernels.some((i) => is(cost.node[i])) ? [at] : [])) : [];
+    this.#picture.light(found);
+    this.#table.select(found[0] ?? -1);
+  }
+
+  #choose(at: number): void {
+    const cost = this.#cost;
+    // A click on a point of several kernels that are alike goes through them one after the other.
+    const kernels = this.#points[at]?.kernels.filter((i) => (cost?.node[i] ?? -1) >= 0) ?? [];
+    if (!cost || !kernels.length) return;
+    const now = kernels.findIndex((i) => cost.node[i] === this.store.cursor.node);
+    this.#tip.hide();
+    this.store.move({ node: cost.node[kernels[(now + 1) % kernels.length]], value: undefined, position: undefined });
+  }
+
+  #tell(at: number, x: number, y: number): void {
+    const cost = this.#cost;
+    if (!cost || at < 0) return this.#tip.hide();
+    const point = this.#points[at];
+    const [i] = point.kernels;
+    const alike = point.kernels.length;
+    this.#tip.show(
+      x,
+      y + this.#picture.surface.element.offsetTop,
+      cost.strings[cost.name[i]] + (alike > 1 ? ` and ${count(alike - 1)} alike` : ""),
+      [
+        ["type", cost.strings[cost.type[i]]],
+        ["time", `${time(cost.latency_us[i])} ${within(cost.error[i])}${alike > 1 ? `, together ${time(point.us)}` : ""}`],
+        ["reached", `${speedText(point.speed)}, ${share(this.#ofRoof(cost, point))} of the roof`],
+        ["intensity", `${plainText(point.intensity)} FLOP a byte of ${this.#level.value === "hbm" ? "HBM" : "L2"}`],
+        ["bound by", cost.strings[cost.bound[i]]],
+        ...(cost.tile[i] >= 0 ? ([["tile", cost.strings[cost.tile[i]]]] as const) : []),
+      ],
+      cost.warning[i] >= 0 ? `⚠ ${cost.strings[cost.warning[i]]}` : "",
+    );
+  }
+}
+
+export const roofline: PanelKind = {
+  name: "roofline",
+  title: "Roofline",
+  needs: ["cost", "nodes"],
+  mount: (element, store) => new RooflinePanel(element, store),
+};

@@ -1,0 +1,213 @@
+/** The tab "Schedule": which kernel runs when and where, the critical path, who waits for whom. */
+
+import type { SchedulePart } from "../core/document.ts";
+import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
+import { UNITS } from "../core/palette.ts";
+import { count, time } from "../core/units.ts";
+import { fill, h } from "../shell/dom.ts";
+import { button, Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
+import { criticalTasks, unitsOfTasks } from "./lanes.ts";
+import { SchedulePicture } from "./schedule_picture.ts";
+import { all, Table, type Column } from "./table.ts";
+import { Tooltip, type Line } from "./tooltip.ts";
+import { becomes } from "./versions.ts";
+import { share, within } from "./words.ts";
+
+type View = "stream" | "core" | "table";
+
+class SchedulePanel implements Panel {
+  readonly #frame: Frame;
+  readonly #tip = new Tooltip();
+  readonly #picture = new SchedulePicture({ hover: (task, x, y) => this.#tell(task, x, y), choose: (task) => this.#choose(task) });
+  readonly #list = new Table("The critical path", { choose: (task) => this.#choose(task), hover: (task) => this.#picture.point(task) }, "No kernel takes any time.");
+  readonly #table = new Table("All kernels", { choose: (task) => this.#choose(task) });
+  readonly #heading = h("div", { class: "gxt-heading" });
+  readonly #keys = h("div", { class: "gxt-keys" });
+  readonly #split: HTMLElement;
+  readonly #view: Choice<View>;
+  #schedule: SchedulePart | undefined;
+  #units: Uint8Array = new Uint8Array();
+  #own = false;
+
+  constructor(element: HTMLElement, private readonly store: Store) {
+    const picture = h("div", { class: "gxt-picture" }, this.#keys, this.#picture.surface.element, this.#picture.minimap.surface.element, this.#tip.element);
+    const side = h("aside", { class: "gxt-side", "aria-label": "Critical path" }, this.#heading, this.#list.element);
+    this.#split = h("div", { class: "gxt-split" }, picture, side);
+    this.#frame = new Frame(element, "schedule", this.#split, this.#table.element);
+    this.#view = new Choice<View>("View", [["stream", "streams"], ["core", "cores"], ["table", "table"]], "stream", () => this.#look());
+    const events = h("button", { type: "button", class: "gx-button gxt-button", "aria-pressed": "false", text: "events", title: "Show every event between streams" });
+    events.addEventListener("click", () => {
+      const on = events.getAttribute("aria-pressed") !== "true";
+      events.setAttribute("aria-pressed", String(on));
+      this.#picture.showEvents(on);
+    });
+    fill(
+      this.#frame.tools,
+      this.#view.element,
+      events,
+      button("−", "Zoom out (−)", () => this.#picture.zoomBy(1.6)),
+      button("+", "Zoom in (+)", () => this.#picture.zoomBy(0.6)),
+      button("fit", "Show all (0, or double click)", () => this.#picture.fit()),
+    );
+    this.update(new Set(["parts"]));
+  }
+
+  update(changed: ReadonlySet<Topic>): void {
+    if (changed.has("parts")) this.#load();
+    if (changed.has("theme")) this.#picture.redraw();
+    if (changed.has("parts") || changed.has("cursor")) this.#follow();
+  }
+
+  resize(): void {
+    this.#picture.surface.measure();
+  }
+
+  destroy(): void {
+    this.#frame.destroy();
+    this.#picture.destroy();
+    this.#list.destroy();
+    this.#table.destroy();
+  }
+
+  #load(): void {
+    const { schedule } = this.store.parts;
+    const before = this.#schedule;
+    this.#schedule = schedule;
+    if (!this.#frame.empty(emptiness(schedule)) || !schedule) return;
+    if (schedule === before) return;
+    this.#units = unitsOfTasks(schedule, this.store.parts.nodes);
+    this.#say(schedule);
+    const critical = criticalTasks(schedule);
+    const path = critical.reduce((sum, task) => sum + schedule.duration_us[task], 0);
+    fill(
+      this.#heading,
+      h("b", { text: `Critical path: ${time(path)}` }),
+      h("div", { class: "gxt-soft", text: `${count(critical.length)} of ${count(schedule.name.length)} kernels; no number of streams is faster with this memory plan` }),
+    );
+    this.#list.set(this.#columns(schedule, false), critical, { column: 1, descending: true });
+    const cores = [...new Set(this.#units)].sort();
+    const keys: Key[] = cores.map((unit) => ({ text: UNITS[unit].label, colour: `--gx-${UNITS[unit].name}` }));
+    fill(
+      this.#keys,
+      legend([
+        ...keys,
+        { text: "critical path (full colour, underlined)", colour: "--gx-bad", mark: "line" },
+        { text: "waits for data", colour: "--gx-ink", mark: "line" },
+        { text: "waits for bytes to be free", colour: "--gx-warn", mark: "dashed" },
+      ]),
+    );
+    this.#look();
+  }
+
+  #say(schedule: SchedulePart): void {
+    const serial = schedule.duration_us.reduce((sum, us) => sum + us, 0);
+    const { streams } = schedule;
+    const gain = serial > 0 ? 1 - schedule.makespan_us / serial : 0;
+    const words = `makespan ${time(schedule.makespan_us)}`;
+    const side = streams.length > 1 && gain > 0.0005 ? ` · ${share(gain)} less than one after the other (${time(serial)})` : "";
+    this.#frame.say(
+      strong(words),
+      ` ${within(schedule.error)}`,
+      soft(` · critical path ${time(schedule.critical_path_us)}, ${share(schedule.critical_path_us / (schedule.makespan_us || 1))} of it`),
+      soft(` · ${count(schedule.name.length)} kernels on ${count(streams.length)} ${streams.length === 1 ? "stream" : "streams"}, ${count(schedule.event_from.length)} events${side}`),
+      schedule.note ? soft(` · ${schedule.note}`) : null,
+    );
+    this.#picture.surface.describe(`Schedule: ${words}, ${count(schedule.name.length)} kernels on ${count(streams.length)} streams. The table view lists every kernel.`);
+  }
+
+  #look(): void {
+    const schedule = this.#schedule;
+    if (!schedule) return;
+    const { value } = this.#view;
+    this.#split.hidden = value === "table";
+    this.#table.element.hidden = value !== "table";
+    if (value === "table") this.#table.set(this.#columns(schedule, true), all(schedule.name.length));
+    else this.#picture.set(schedule, this.#units, value);
+  }
+
+  #columns(schedule: SchedulePart, whole: boolean): Column[] {
+    const name = (i: number): string => schedule.strings[schedule.name[i]];
+    const core = (i: number): string => schedule.strings[schedule.core[i]];
+    const longest = schedule.duration_us.reduce((a, b) => Math.max(a, b), 1e-9);
+    const duration: Column = {
+      title: "time",
+      number: true,
+      width: "minmax(6.2em, 1fr)",
+      text: (i) => time(schedule.duration_us[i]),
+      key: (i) => schedule.duration_us[i],
+      bar: (i) => schedule.duration_us[i] / longest,
+      colour: (i) => `var(--gx-${UNITS[this.#units[i]].name})`,
+    };
+    const kernel: Column = { title: "kernel", width: "minmax(6.7em, 2fr)", text: name, key: name };
+    const start: Column = { title: "start", number: true, width: "6.2em", text: (i) => time(schedule.start_us[i]), key: (i) => -schedule.start_us[i] };
+    const on: Column = { title: "core", width: "5em", text: core, key: core };
+    if (!whole) return [kernel, duration, on];
+    return [
+      kernel,
+      on,
+      { title: "stream", width: "6.7em", text: (i) => schedule.streams[schedule.stream[i]]?.label ?? "", key: (i) => schedule.stream[i] },
+      start,
+      duration,
+      { title: "slack", hint: "How much later it could be without a longer makespan", number: true, width: "6.2em", text: (i) => time(schedule.slack_us[i]), key: (i) => schedule.slack_us[i] },
+      { title: "critical", width: "5em", text: (i) => (schedule.critical[i] ? "● yes" : ""), key: (i) => -schedule.critical[i] },
+      { title: "waits for", width: "minmax(6.7em, 1.5fr)", text: (i) => this.#waits(schedule, i).join(", ") },
+    ];
+  }
+
+  #waits(schedule: SchedulePart, task: number): string[] {
+    return this.#picture.eventsAt(task).waits.map((event) => `${schedule.strings[schedule.name[schedule.event_from[event]]]} (${schedule.strings[schedule.event_reason[event]]})`);
+  }
+
+  #follow(): void {
+    const schedule = this.#schedule;
+    if (!schedule || emptiness(schedule)) return;
+    const { node } = this.store.cursor;
+    const tasks: number[] = [];
+    const is = node === undefined ? null : becomes(this.store.parts.nodes, node);
+    if (is) schedule.node.forEach((of, i) => is(of) && tasks.push(i));
+    this.#picture.light(tasks, !this.#own);
+    this.#list.select(tasks[0] ?? -1);
+    this.#table.select(tasks[0] ?? -1);
+  }
+
+  #choose(task: number): void {
+    const schedule = this.#schedule;
+    if (!schedule || schedule.node[task] < 0) return;
+    this.#own = true;
+    this.#tip.hide();
+    this.store.move({ node: schedule.node[task], value: undefined, position: undefined });
+    this.#own = false;
+  }
+
+  #tell(task: number, x: number, y: number): void {
+    const schedule = this.#schedule;
+    if (!schedule || task < 0) return this.#tip.hide();
+    const { sends } = this.#picture.eventsAt(task);
+    const waits = this.#waits(schedule, task);
+    const [start, duration] = [schedule.start_us[task], schedule.duration_us[task]];
+    const lines: Line[] = [
+      ["runs", `${time(start)} – ${time(start + duration)}`],
+      ["takes", `${time(duration)} (simulated), ${share(duration / (schedule.makespan_us || 1))} of the makespan`],
+      ["on", `${schedule.strings[schedule.core[task]]}, ${schedule.streams[schedule.stream[task]]?.label ?? ""}`],
+      ["slack", schedule.critical[task] ? "none: on the critical path" : time(schedule.slack_us[task])],
+    ];
+    if (waits.length) lines.push(["waits for", waits.slice(0, 6).join(", ") + (waits.length > 6 ? ` and ${waits.length - 6} more` : "")]);
+    if (sends.length) lines.push(["lets start", sends.slice(0, 6).map((event) => schedule.strings[schedule.name[schedule.event_to[event]]]).join(", ")]);
+    this.#tip.show(x, y + this.#picture.surface.element.offsetTop, schedule.strings[schedule.name[task]], lines);
+  }
+}
+
+function emptiness(schedule: SchedulePart | undefined): string | null {
+  if (!schedule) return "No schedule yet: the schedule stage has not run, or stopped with an error (see the log).";
+  if (!schedule.timed || !schedule.name.length) {
+    return `No kernel has a price, so there is nothing to schedule${schedule.note ? `: ${schedule.note}` : ". Give the inputs' shapes to time a dynamic model."}`;
+  }
+  return null;
+}
+
+export const schedule: PanelKind = {
+  name: "schedule",
+  title: "Schedule",
+  needs: ["schedule", "nodes"],
+  mount: (element, store) => new SchedulePanel(element, store),
+};

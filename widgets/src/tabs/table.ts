@@ -1,0 +1,229 @@
+/** A table of any length: only the rows in view exist; columns sort; arrows, Page, Home, End and Enter do what they say. */
+
+import { fill, h } from "../shell/dom.ts";
+
+export interface Column {
+  readonly title: string;
+  readonly hint?: string;
+  /** A track of a CSS grid, "5.6em" or "minmax(9em, 2fr)". */
+  readonly width: string;
+  readonly number?: boolean;
+  text(row: number): string;
+  /** What the column is sorted by; left out where it cannot be. Numbers start with the largest. */
+  key?(row: number): number | string;
+  /** A bar behind the text, 0 to 1. */
+  bar?(row: number): number;
+  colour?(row: number): string | undefined;
+  /** Puts more than text into the cell. */
+  draw?(row: number, cell: HTMLElement): void;
+}
+
+export interface TableEvents {
+  choose?(row: number): void;
+  hover?(row: number): void;
+}
+
+const ROW = 24; // px
+const SPARE = 6; // rows beyond what is seen
+
+export class Table {
+  readonly element: HTMLElement;
+  readonly #head = h("div", { class: "gxt-row gxt-heads", role: "row" });
+  readonly #room = h("div", { class: "gxt-room", role: "presentation" });
+  readonly #scroller = h("div", { class: "gxt-scroller", tabindex: 0, role: "rowgroup" }, this.#room);
+  readonly #nothing = h("p", { class: "gxt-none", hidden: true });
+  readonly #observer: ResizeObserver;
+  #columns: readonly Column[] = [];
+  #rows: Int32Array = new Int32Array();
+  #shown: HTMLElement[] = [];
+  #sorted: { column: number; descending: boolean } | null = null;
+  #selected = -1;
+  #first = -1;
+
+  constructor(
+    label: string,
+    private readonly events: TableEvents = {},
+    private readonly none = "Nothing to list.",
+  ) {
+    this.element = h("div", { class: "gxt-table", role: "table", "aria-label": label }, this.#head, this.#scroller, this.#nothing);
+    this.#scroller.addEventListener("scroll", () => this.#draw(false), { passive: true });
+    this.#scroller.addEventListener("keydown", (event) => this.#key(event));
+    this.#observer = new ResizeObserver(() => this.#draw(true));
+    this.#observer.observe(this.#scroller);
+  }
+
+  /** Other columns or rows. Sorting stays as it was where the column is still there. */
+  set(columns: readonly Column[], rows: Int32Array, sorted?: { column: number; descending: boolean }): void {
+    const known = this.#columns.length === columns.length && this.#columns.every((column, i) => column.title === columns[i].title);
+    this.#columns = columns;
+    this.#rows = rows;
+    if (!known) this.#sorted = sorted ?? null;
+    this.element.style.setProperty("--gxt-columns", columns.map((column) => column.width).join(" "));
+    // Narrower than this it scrolls sideways, so that no column is lost.
+    this.element.style.setProperty("--gxt-least", `${columns.reduce((all, { width }) => all + Number.parseFloat(width.replace("minmax(", "")) + 0.8, 2)}em`);
+    this.element.setAttribute("aria-rowcount", String(rows.length + 1));
+    this.#nothing.hidden = rows.length > 0;
+    this.#nothing.textContent = this.none;
+    this.#heads();
+    this.#sort();
+  }
+
+  /** Lights up a row and brings it into view; -1 lights none. */
+  select(row: number): void {
+    if (row === this.#selected) return;
+    this.#selected = row;
+    const at = row < 0 ? -1 : this.#rows.indexOf(row);
+    if (at >= 0) this.#reveal(at);
+    this.#draw(true);
+  }
+
+  /** The texts of some rows have changed. */
+  refresh(): void {
+    this.#draw(true);
+  }
+
+  destroy(): void {
+    this.#observer.disconnect();
+  }
+
+  #heads(): void {
+    fill(
+      this.#head,
+      ...this.#columns.map((column, i) => {
+        const active = this.#sorted?.column === i;
+        const arrow = active ? (this.#sorted?.descending ? " ▾" : " ▴") : "";
+        const cell = h("span", {
+          class: column.number ? "gxt-cell gxt-number" : "gxt-cell",
+          role: "columnheader",
+          title: column.hint,
+          "aria-sort": active ? (this.#sorted?.descending ? "descending" : "ascending") : column.key ? "none" : null,
+        });
+        if (column.key) {
+          cell.append(h("button", { type: "button", class: "gxt-sort", text: column.title + arrow, onclick: () => this.#sortBy(i) }));
+        } else cell.textContent = column.title;
+        return cell;
+      }),
+    );
+  }
+
+  #sortBy(column: number): void {
+    const descending = this.#sorted?.column === column ? !this.#sorted.descending : this.#columns[column].number === true;
+    this.#sorted = { column, descending };
+    this.#heads();
+    (this.#head.children[column]?.firstElementChild as HTMLElement | null)?.focus();
+    this.#sort();
+  }
+
+  #sort(): void {
+    const key = this.#sorted && this.#columns[this.#sorted.column]?.key;
+    if (key && this.#sorted) {
+      const sign = this.#sorted.descending ? -1 : 1;
+      const keys = new Map<number, number | string>();
+      for (const row of this.#rows) keys.set(row, key(row));
+      this.#rows = this.#rows.slice().sort((a, b) => sign * order(keys.get(a) as number, keys.get(b) as number) || a - b);
+    }
+    this.#draw(true);
+  }
+
+  #draw(afresh: boolean): void {
+    const height = this.#scroller.clientHeight;
+    this.#room.style.height = `${this.#rows.length * ROW}px`; // first: a shorter table is scrolled less
+    const [first, last] = visible(this.#scroller.scrollTop, height, this.#rows.length);
+    if (!afresh && first === this.#first) return;
+    this.#first = first;
+    while (this.#shown.length < last - first) this.#shown.push(this.#newRow());
+    while (this.#shown.length > last - first) this.#shown.pop()?.remove();
+    this.#shown.forEach((element, i) => this.#fill(element, first + i));
+  }
+
+  #newRow(): HTMLElement {
+    const element = h("div", { class: "gxt-row", role: "row" });
+    const row = (): number => Number(element.dataset.row);
+    if (this.events.choose) {
+      element.addEventListener("click", () => {
+        this.#selected = row();
+        this.#draw(true);
+        this.events.choose?.(row());
+      });
+    }
+    if (this.events.hover) {
+      element.addEventListener("pointerenter", () => this.events.hover?.(row()));
+      element.addEventListener("pointerleave", () => this.events.hover?.(-1));
+    }
+    this.#room.append(element);
+    return element;
+  }
+
+  #fill(element: HTMLElement, at: number): void {
+    const row = this.#rows[at];
+    element.dataset.row = String(row);
+    element.style.transform = `translateY(${at * ROW}px)`;
+    element.setAttribute("aria-rowindex", String(at + 2));
+    element.setAttribute("aria-selected", String(row === this.#selected));
+    while (element.children.length < this.#columns.length) element.append(h("span", { class: "gxt-cell", role: "cell" }));
+    while (element.children.length > this.#columns.length) element.lastElementChild?.remove();
+    this.#columns.forEach((column, i) => {
+      const cell = element.children[i] as HTMLElement;
+      const text = column.text(row);
+      cell.className = column.number ? "gxt-cell gxt-number" : "gxt-cell";
+      if (column.bar) {
+        cell.classList.add("gxt-bar");
+        cell.style.setProperty("--gxt-share", `${Math.max(0, Math.min(1, column.bar(row) || 0)) * 100}%`);
+        cell.style.setProperty("--gxt-colour", column.colour?.(row) ?? "var(--gx-accent)");
+      }
+      if (column.draw) {
+        cell.replaceChildren();
+        column.draw(row, cell);
+      } else {
+        cell.textContent = text.length > 400 ? `${text.slice(0, 200)}…${text.slice(-200)}` : text;
+        cell.title = column.number ? "" : text.slice(0, 2000);
+        cell.dir = column.number ? "" : "auto";
+      }
+    });
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.target !== this.#scroller) return;
+    const page = Math.max(1, Math.floor(this.#scroller.clientHeight / ROW) - 1);
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const by = steps[event.key];
+    if (event.key === "Enter" && this.#selected >= 0) this.events.choose?.(this.#selected);
+    else if (by !== undefined && this.#rows.length) {
+      const now = this.#rows.indexOf(this.#selected);
+      const at = Math.max(0, Math.min(this.#rows.length - 1, (now < 0 && by === 1 ? -1 : now) + by));
+      this.#selected = this.#rows[at];
+      this.#reveal(at);
+      this.#draw(true);
+      this.events.choose?.(this.#selected);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #reveal(at: number): void {
+    const height = this.#scroller.clientHeight;
+    const [top, bottom] = [at * ROW, (at + 1) * ROW];
+    this.#room.style.height = `${this.#rows.length * ROW}px`;
+    if (top < this.#scroller.scrollTop) this.#scroller.scrollTop = top;
+    else if (bottom > this.#scroller.scrollTop + height) this.#scroller.scrollTop = bottom - height;
+  }
+}
+
+/** The rows that are seen, and a few more: from the first up to before the last; none where there are none. */
+export function visible(scrolled: number, height: number, rows: number): [first: number, last: number] {
+  const last = Math.min(rows, Math.ceil((scrolled + height) / ROW) + SPARE);
+  return [Math.max(0, Math.min(last, Math.floor(scrolled / ROW) - SPARE)), last];
+}
+
+/** NaN comes last in a descending table and first in an ascending one: less than anything. */
+function order(a: number | string, b: number | string): number {
+  if (typeof a === "string" || typeof b === "string") return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0;
+  const [x, y] = [Number.isNaN(a) ? -Infinity : a, Number.isNaN(b) ? -Infinity : b];
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+/** 0, 1, ... n - 1. */
+export const all = (n: number): Int32Array => Int32Array.from({ length: n }, (_, i) => i);
+
+/** The rows that a test accepts. */
+export const those = (n: number, test: (row: number) => boolean): Int32Array => all(n).filter(test);

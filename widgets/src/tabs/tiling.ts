@@ -1,0 +1,240 @@
+/** The tab "Tiling": every tile that a kernel could have, which was taken, how full the buffers are, and its program. */
+
+import type { TilingPart } from "../core/document.ts";
+import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
+import { bytes, count, percent, time } from "../core/units.ts";
+import { fill, h } from "../shell/dom.ts";
+import { Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
+import type { Landscape, TiledKernel } from "./landscape.ts";
+import { ramp } from "./colour.ts";
+import { all, Table, type Column } from "./table.ts";
+import { HATCHES, TilingPicture } from "./tiling_picture.ts";
+import { Tooltip, type Line } from "./tooltip.ts";
+import { becomes } from "./versions.ts";
+import { plural } from "./words.ts";
+
+type View = "time" | "k" | "table";
+
+class TilingPanel implements Panel {
+  readonly #frame: Frame;
+  readonly #tip = new Tooltip();
+  readonly #picture = new TilingPicture((tile, x, y) => this.#tell(tile, x, y));
+  readonly #kernels = new Table("Kernels", { choose: (row) => this.#choose(row) }, "No kernel has a tile program.");
+  readonly #tiles = new Table("Tiles of this kernel", {}, "This kernel has no tiles to choose from.");
+  readonly #keys = h("div", { class: "gxt-keys" });
+  readonly #note = h("p", { class: "gxt-empty", hidden: true });
+  readonly #buffers = h("div", { class: "gxt-totals" });
+  readonly #program = h("pre", { class: "gxt-program", tabindex: 0, "aria-label": "Tile program" });
+  readonly #drawing: HTMLElement;
+  readonly #view: Choice<View>;
+  #tiling: TilingPart | undefined;
+  #chosen = 0;
+  #asked = false;
+
+  constructor(element: HTMLElement, private readonly store: Store) {
+    const list = h("aside", { class: "gxt-side gxt-first", "aria-label": "Kernels" }, this.#kernels.element);
+    this.#drawing = h("div", { class: "gxt-picture" }, this.#keys, this.#picture.surface.element, this.#tip.element, this.#tiles.element, this.#note);
+    const side = h("aside", { class: "gxt-side gxt-wide", "aria-label": "Chosen tile" }, this.#buffers, this.#program);
+    this.#frame = new Frame(element, "tiling", h("div", { class: "gxt-split" }, list, this.#drawing, side));
+    this.#view = new Choice<View>("View", [["time", "time"], ["k", "best k", "The length of sums that is best for each block"], ["table", "table"]], "time", () => this.#show());
+    fill(this.#frame.tools, this.#view.element);
+    this.update(new Set(["parts"]));
+  }
+
+  update(changed: ReadonlySet<Topic>): void {
+    if (changed.has("parts")) this.#load();
+    if (changed.has("theme")) this.#picture.surface.redraw();
+    if (changed.has("parts") || changed.has("cursor")) this.#follow();
+  }
+
+  resize(): void {
+    this.#picture.surface.measure();
+  }
+
+  destroy(): void {
+    this.#frame.destroy();
+    this.#picture.destroy();
+    this.#kernels.destroy();
+    this.#tiles.destroy();
+  }
+
+  #load(): void {
+    const { tiling } = this.store.parts;
+    const before = this.#tiling;
+    this.#tiling = tiling;
+    if (!tiling && !this.#asked && this.store.host.ask) {
+      this.#asked = true;
+      this.store.ask("tiling");
+    }
+    if (!this.#frame.empty(this.#emptiness()) || !tiling) return;
+    if (tiling === before) return;
+    this.#asked = false;
+    // The dearest with a landscape is shown first; after a change the one that was shown.
+    if (before) this.#chosen = Math.min(this.#chosen, tiling.kernels.length - 1);
+    else this.#chosen = Math.max(0, tiling.kernels.findIndex((kernel) => kernel.m.length > 0));
+    const { kernels, strings } = tiling;
+    const name = (row: number): string => strings[kernels[row].name];
+    const columns: Column[] = [
+      {
+        title: "kernel",
+        width: "minmax(6.7em, 2fr)",
+        text: (row) => name(row) + (kernels[row].alike.length > 1 ? ` × ${count(kernels[row].alike.length)}` : ""),
+        key: name,
+      },
+      { title: "type", width: "minmax(4.5em, 1.2fr)", text: (row) => strings[kernels[row].type], key: (row) => strings[kernels[row].type] },
+      { title: "tiles", hint: "Tiles whose time was computed", number: true, width: "3.8em", text: (row) => (kernels[row].m.length ? count(kernels[row].evaluations) : "–"), key: (row) => kernels[row].evaluations },
+    ];
+    this.#kernels.set(columns, all(kernels.length));
+    this.#show();
+  }
+
+  #emptiness(): string | null {
+    const tiling = this.#tiling;
+    if (!tiling) {
+      return this.store.host.ask
+        ? "Searching tiles for the dearest kernels…"
+        : "This page does not carry the tile searches. In Jupyter they are made when asked for.";
+    }
+    return tiling.kernels.length ? null : "No kernel of this graph has a tile program: nothing is computed by cube or vector cores, or its sizes are not known.";
+  }
+
+  #kernel(): TiledKernel | undefined {
+    return this.#tiling?.kernels[this.#chosen];
+  }
+
+  #show(): void {
+    const kernel = this.#kernel();
+    const tiling = this.#tiling;
+    if (!kernel || !tiling) return;
+    this.#kernels.select(this.#chosen);
+    const table = this.#view.value === "table";
+    const none = kernel.m.length === 0;
+    this.#picture.strings = tiling.strings;
+    const landscape = this.#picture.set(kernel, this.#view.value === "k" ? "k" : "time");
+    this.#picture.surface.element.hidden = this.#keys.hidden = table || none;
+    this.#tiles.element.hidden = !table || none;
+    this.#note.hidden = !none;
+    this.#note.textContent = kernel.note ? `No tile program for ${tiling.strings[kernel.type]}: ${kernel.note}.` : `${tiling.strings[kernel.type]} is no single product: its tile follows from its shapes, there is no landscape to search.`;
+    if (table) this.#tiles.set(this.#columns(kernel, landscape, tiling), all(kernel.m.length), { column: 3, descending: false });
+    this.#say(kernel, landscape, tiling);
+    this.#legend(kernel, landscape, tiling);
+    this.#detail(kernel, tiling);
+  }
+
+  #say(kernel: TiledKernel, landscape: Landscape, tiling: TilingPart): void {
+    const alike = kernel.alike.length > 1 ? ` and ${count(kernel.alike.length - 1)} alike` : "";
+    const text = kernel.text >= 0 ? tiling.strings[kernel.text] : "";
+    const { chosen, best } = kernel;
+    const us = (tile: number): string => time(kernel.time_us[tile]);
+    const gap = chosen >= 0 && best >= 0 ? kernel.time_us[chosen] / kernel.time_us[best] - 1 : 0;
+    this.#frame.say(
+      strong(tiling.strings[kernel.name] + alike),
+      text ? ` ${text}` : null,
+      chosen >= 0 && soft(` · taken: blocks of ${blockText(kernel, chosen)}, ${us(chosen)} with the best k (simulated)`),
+      best >= 0 && soft(gap < 5e-4 ? ", as fast as any that was looked at" : `, ${percent(gap)} longer than the fastest, ${blockText(kernel, best)}, ${us(best)}`),
+      kernel.m.length > 0 && soft(` · ${count(landscape.fitting)} of ${plural(kernel.m.length, "block")} fit, ${plural(kernel.evaluations, "tile")} looked at`),
+      tiling.more > 0 && soft(` · ${plural(tiling.more, "cheaper kernel")} not listed`),
+    );
+    this.#picture.surface.describe(`Tiling landscape of ${tiling.strings[kernel.name]}: ${plural(kernel.m.length, "block")}. The table view lists every one.`);
+  }
+
+  #legend(kernel: TiledKernel, landscape: Landscape, tiling: TilingPart): void {
+    const keys: Key[] = [
+      { text: "taken", colour: "--gx-bad", mark: "outline" },
+      { text: "fastest", colour: "--gx-ink", mark: "star" },
+    ];
+    const out = landscape.blockers.map((blocker, i) => h("li", {}, h("i", { class: "gxt-letter", text: HATCHES[i % HATCHES.length], "aria-hidden": "true" }), `${tiling.strings[blocker].toUpperCase()} too small`));
+    const unseen = landscape.fitting > landscape.looked ? [h("li", {}, h("i", { class: "gxt-letter", text: "·", "aria-hidden": "true" }), "fits, not looked at")] : [];
+    const ks = [...new Set(kernel.k)].sort((a, b) => a - b);
+    const stops = Array.from({ length: 6 }, (_, i) => ramp(i / 5)).join(", ");
+    const [dark, light] = this.#view.value === "k" ? [`k ${ks[0] ?? ""}`, `${ks[ks.length - 1] ?? ""}`] : ["4 times as long, or more", "as fast as can be"];
+    const scale = h("li", {}, dark, h("i", { class: "gxt-ramp", style: { background: `linear-gradient(to right, ${stops})` }, "aria-hidden": "true" }), light);
+    const list = legend(keys);
+    list.prepend(scale);
+    list.append(...out, ...unseen);
+    fill(this.#keys, list);
+  }
+
+  #detail(kernel: TiledKernel, tiling: TilingPart): void {
+    const most = (used: number, capacity: number): number => (capacity ? used / capacity : 0);
+    fill(
+      this.#buffers,
+      h("div", { class: "gxt-soft", text: kernel.buffers.length ? "Buffers of one core, as full as the tile makes them" : kernel.note || "No program." }),
+      ...kernel.buffers.map(({ name, used_bytes, capacity_bytes }) =>
+        h(
+          "div",
+          { class: "gxt-total gxt-buffer" },
+          h("span", { text: name.toUpperCase() }),
+          h("i", { class: "gxt-meter", style: { "--gxt-share": `${Math.min(1, most(used_bytes, capacity_bytes)) * 100}%`, "--gxt-colour": used_bytes > capacity_bytes ? "var(--gx-bad)" : "var(--gx-accent)" }, "aria-hidden": "true" }),
+          h("b", { text: percent(most(used_bytes, capacity_bytes)) }),
+          h("span", { class: "gxt-soft", text: `${bytes(used_bytes)} of ${bytes(capacity_bytes)}` }),
+        ),
+      ),
+    );
+    this.#program.textContent = kernel.program >= 0 ? tiling.strings[kernel.program] : "";
+    this.#program.hidden = !this.#program.textContent;
+  }
+
+  #columns(kernel: TiledKernel, landscape: Landscape, tiling: TilingPart): Column[] {
+    const number = (title: string, of: Int32Array): Column => ({ title, number: true, width: "4.5em", text: (i) => String(of[i]), key: (i) => of[i] });
+    return [
+      number("m", kernel.m),
+      number("n", kernel.n),
+      number("k", kernel.k),
+      {
+        title: "time",
+        number: true,
+        width: "minmax(6.7em, 1fr)",
+        text: (i) => (Number.isFinite(kernel.time_us[i]) ? time(kernel.time_us[i]) : "–"),
+        key: (i) => (Number.isFinite(kernel.time_us[i]) ? kernel.time_us[i] : Infinity),
+        bar: (i) => landscape.fastest / kernel.time_us[i],
+      },
+      { title: "of the fastest", number: true, width: "7.3em", text: (i) => (Number.isFinite(kernel.time_us[i]) ? `${(kernel.time_us[i] / landscape.fastest).toFixed(2)} ×` : "–") },
+      {
+        title: "",
+        width: "minmax(10.1em, 1.4fr)",
+        text: (i) => (i === kernel.chosen ? "■ taken" : i === kernel.best ? "★ fastest" : kernel.blocker[i] >= 0 ? `${tiling.strings[kernel.blocker[i]].toUpperCase()} too small` : Number.isFinite(kernel.time_us[i]) ? "" : "fits, not looked at"),
+      },
+    ];
+  }
+
+  #follow(): void {
+    const { node } = this.store.cursor;
+    if (node === undefined || !this.#tiling) return;
+    const is = becomes(this.store.parts.nodes, node);
+    const found = this.#tiling.kernels.findIndex((kernel) => kernel.alike.some(is));
+    if (found < 0 || found === this.#chosen) return;
+    this.#chosen = found;
+    this.#show();
+  }
+
+  #choose(row: number): void {
+    this.#chosen = row;
+    this.#show();
+    const node = this.#kernel()?.alike.find((one) => one >= 0);
+    const { node: now } = this.store.cursor;
+    if (node !== undefined && !(now !== undefined && this.#kernel()?.alike.includes(now))) this.store.move({ node, value: undefined, position: undefined });
+  }
+
+  #tell(tile: number, x: number, y: number): void {
+    const kernel = this.#kernel();
+    if (!kernel || !this.#tiling || tile < 0) return this.#tip.hide();
+    const us = kernel.time_us[tile];
+    const lines: Line[] = [];
+    const best = kernel.best >= 0 ? kernel.time_us[kernel.best] : NaN;
+    if (Number.isFinite(us)) lines.push(["time", `${time(us)} (simulated), ${(us / best).toFixed(2)} × the fastest`], ["best k", String(kernel.k[tile])]);
+    else if (kernel.blocker[tile] >= 0) lines.push(["does not fit", `${this.#tiling.strings[kernel.blocker[tile]].toUpperCase()} is too small`]);
+    else lines.push(["time", "fits; the search did not look at it"]);
+    const note = tile === kernel.chosen ? "This tile is taken." : tile === kernel.best ? "The fastest tile that was looked at." : "";
+    this.#tip.show(x, y + this.#picture.surface.element.offsetTop, blockText(kernel, tile), lines, note);
+  }
+}
+
+const blockText = (kernel: TiledKernel, tile: number): string => `${kernel.m[tile]} × ${kernel.n[tile]}`;
+
+export const tiling: PanelKind = {
+  name: "tiling",
+  title: "Tiling",
+  needs: ["tiling", "nodes"],
+  mount: (element, store) => new TilingPanel(element, store),
+};

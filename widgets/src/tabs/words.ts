@@ -1,0 +1,31 @@
+/** Small phrases that several tabs share. */
+
+import type { CostPart } from "../core/document.ts";
+import { count, percent } from "../core/units.ts";
+
+/** What a simulated number is worth: "(simulated, ±12 %)"; `short` is for a column: "±12 %". */
+export function within(error: number | null | undefined, short = false): string {
+  const known = error != null && Number.isFinite(error);
+  const size = known ? `±${percent(error, error < 0.1 ? 1 : 0)}` : "error not known";
+  if (short) return known ? size : "–";
+  return `(simulated, ${size})`;
+}
+
+/** A share that is neither nothing nor all does not read as if it were. */
+export function share(x: number): string {
+  if (x > 0 && x < 0.0005) return "<0.1 %";
+  return x < 1 && x >= 0.9995 ? ">99.9 %" : percent(x);
+}
+
+/** "3 kernels", "1 kernel". */
+export const plural = (n: number, noun: string, several = `${noun}s`): string => `${count(n)} ${n === 1 ? noun : several}`;
+
+/** Why there is nothing to show of the costs; null where there is. */
+export function noPrice(cost: CostPart | undefined): string | null {
+  if (!cost) return "No costs yet: the kernels have not been priced, or the compilation stopped before that (see the log).";
+  if (cost.name.length) return null;
+  if (!cost.unpriced.length) return "No kernel is launched: the whole graph was folded away or is only views.";
+  const names = Array.from(cost.unpriced.slice(0, 3), (name) => cost.strings[name]).join(", ");
+  const why = cost.unpriced_reason?.length ? `: ${cost.strings[cost.unpriced_reason[0]]}` : "";
+  return `No kernel has a price: ${plural(cost.unpriced.length, "kernel")} (${names}${cost.unpriced.length > 3 ? ", …" : ""})${why}. Give the inputs' shapes to price a dynamic model.`;
+}
