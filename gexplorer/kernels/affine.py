@@ -75,6 +75,60 @@ class Least:
         return str(self.of[0]) if len(self.of) == 1 else f"min({', '.join(map(str, self.of))})"
 
 
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """An expression within an axis: where a stretch that begins before it, or behind it, comes nearest to lying in it.
+
+    Attributes:
+        of: the expression.
+        extent: how long the axis is.
+    """
+
+    of: Affine
+    extent: int
+
+    @property
+    def terms(self) -> tuple[tuple[str, int], ...]:
+        """Those of the expression."""
+        return self.of.terms
+
+    def at(self, bindings: Bindings) -> int:
+        """The number for given values of the variables."""
+        return min(self.extent, max(0, self.of.at(bindings)))
+
+    def __str__(self) -> str:
+        return f"clip({self.of}, 0, {self.extent})"
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """How many elements of a stretch lie in an axis of a given length.
+
+    Attributes:
+        start: where the stretch begins, before the axis or in it.
+        length: how long it is.
+        extent: how long the axis is.
+    """
+
+    start: Affine
+    length: Least
+    extent: int
+
+    @property
+    def most(self) -> int | None:
+        """What it never exceeds."""
+        most = self.length.most
+        return self.extent if most is None else min(most, self.extent)
+
+    def at(self, bindings: Bindings) -> int:
+        """The number for given values of the variables."""
+        start = self.start.at(bindings)
+        return max(0, min(self.extent, start + self.length.at(bindings)) - max(0, start))
+
+    def __str__(self) -> str:
+        return f"inside({self.start} :+ {self.length}, {self.extent})"
+
+
 def affine(number: Affine | int) -> Affine:
     """The expression itself, or the constant one."""
     return Affine(number) if isinstance(number, int) else number

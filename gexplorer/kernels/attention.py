@@ -123,7 +123,7 @@ class _Writer:
 
     @property
     def _strip(self) -> Span:
-        return Span(variable("r"), least(self.rows, *(limit - variable("r") for limit in self._q.length.of)))
+        return Span(variable("r"), least(self.rows, *(limit - variable("r") for limit in self._q.limits)))
 
     @property
     def _width(self) -> Span:
@@ -183,7 +183,7 @@ class _Writer:
         )
         row_load = [i for hand, move in mask_row for i in (*hand.fill(move), *hand.get)]
         row_free = [i for hand, _ in mask_row for i in hand.free]
-        strips = Loop("r", least(*self._q.length.of), self.rows, turn)
+        strips = Loop("r", least(*self._q.limits), self.rows, turn)
         done = [*load, *compute, *before, *row_load, *over.take, strips, *over.give, *row_free, *held.free]
         return over, done
 
@@ -209,7 +209,7 @@ class _Writer:
             *into.fill(strip[0]),
             *into.use(VectorOp("mul", sums, (sums, shrink)), VectorOp("add", sums, (sums, strip[1]))),
         )
-        strips = Loop("r", least(*self._q.length.of), self.rows, turn)
+        strips = Loop("r", least(*self._q.limits), self.rows, turn)
         return [*load, *fetch, *feed, *compute, *before, strips, *held.free]
 
     def _leave(self) -> Loop:
@@ -221,7 +221,7 @@ class _Writer:
         rows = Span(variable("q") + variable("r"), self._strip.length)
         store = Move(out, self._tile("out", self.kernel.out, rows, self._columns))
         turn = (*leave.fill(VectorOp("div", out, (sums, total))), *leave.use(store))
-        return Loop("r", least(*self._q.length.of), self.rows, turn)
+        return Loop("r", least(*self._q.limits), self.rows, turn)
 
     def _softmax(
         self, scores: Slice, out: Slice, mask: Sequence[Move], mask_row: Sequence[tuple[Handover, Move]]

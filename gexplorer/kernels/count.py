@@ -68,7 +68,9 @@ class Tally:
         match instruction:
             case Move():
                 path, bits = self._path(instruction)
-                self._bytes[core, path] += (bits * prod(instruction.source.shape(bindings)) + 7) // 8
+                # A window reads elements again and again; what it writes is what the path carries.
+                seen = instruction.source if instruction.window is None else instruction.destination
+                self._bytes[core, path] += (bits * prod(seen.shape(bindings)) + 7) // 8
             case Mmad():
                 self._products += prod(instruction.left.shape(bindings)) * instruction.right.shape(bindings)[-1]
             case VectorOp():

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gexplorer.ir.graph import Graph, Node
 from gexplorer.kernels.described import Described
-from gexplorer.kernels.described_attention import describe_attention
-from gexplorer.kernels.described_gemm import PRODUCTS, describe_gemm
-from gexplorer.kernels.described_vector import describe_vector
+from gexplorer.kernels.described_gemm import products_of
 from gexplorer.kernels.formula import Refusal
 from gexplorer.kernels.part import Part, by_output, part_of
+from gexplorer.kernels.registry import all_generators
+from gexplorer.kernels.staged import staged
 
 
 def describe(graph: Graph, node: Node) -> tuple[Described, ...] | Refusal:
     """What the kernel of a node computes, or why there is no tile program for it.
 
     Most nodes are one kernel. Products side by side, which share inputs and views of them only, are one after the
-    other in the same launch.
+    other in the same launch; so are the parts of a kernel that no single program can do (``staged``), which hand on
+    values through memory.
 
     Args:
         graph: the graph that the node is in, with types.
@@ -25,9 +28,21 @@ def describe(graph: Graph, node: Node) -> tuple[Described, ...] | Refusal:
     unknown = next((name for name in part.names if part.shape(name) is None), None)
     if unknown is not None:
         return Refusal(node.op, f"the shape of {part.outside[unknown]} is not known")
+    apart = by_output(part) if len(part.outputs) > 1 else ()
+    several = len(products_of(part)) > 1
+    first = _all((apart if several else ()) or (part,))
+    for pieces in (staged(part), apart):
+        if isinstance(first, Refusal) and pieces:
+            found = _all(pieces)
+            # Of several products the reason is what stands between them, not that there are several.
+            first = first if isinstance(found, Refusal) and not several else found
+    return first
+
+
+def _all(parts: Sequence[Part]) -> tuple[Described, ...] | Refusal:
     found: list[Described] = []
-    for piece in (by_output(part) if _products(part) > 1 else ()) or (part,):
-        described = _describe(piece)
+    for part in parts:
+        described = _describe(part)
         if isinstance(described, Refusal):
             return described
         found.append(described)
@@ -35,15 +50,11 @@ def describe(graph: Graph, node: Node) -> tuple[Described, ...] | Refusal:
 
 
 def _describe(part: Part) -> Described | Refusal:
-    products = [inner for inner in part.nodes if inner.op in PRODUCTS and not inner.domain]
-    if len(products) == 1:
-        return describe_gemm(part, products[0])
-    if len(products) == 2 and any(inner.op == "Softmax" for inner in part.nodes):
-        return describe_attention(part)
-    if products:
-        return Refusal(part.op, f"{len(products)} products that feed each other or share an operator")
-    return describe_vector(part)
-
-
-def _products(part: Part) -> int:
-    return sum(inner.op in PRODUCTS and not inner.domain for inner in part.nodes)
+    """The first description that a generator gives; else the first refusal, by the kind of kernel that it is."""
+    refusal: Refusal | None = None
+    for generator in all_generators():
+        described = generator.describe(part)
+        if isinstance(described, Described):
+            return described
+        refusal = refusal or described
+    return refusal or Refusal(part.op, "no generator takes it")

@@ -14,9 +14,9 @@ from math import prod, sqrt
 from gexplorer.cost.work import Attention
 from gexplorer.ir.graph import Node
 from gexplorer.kernels.attention_kernel import AttentionKernel, Layout, Mask
-from gexplorer.kernels.described import Described
+from gexplorer.kernels.described import Described, Role
 from gexplorer.kernels.formula import Refusal
-from gexplorer.kernels.part import FLOATS, Part, strided
+from gexplorer.kernels.part import FLOATS, VIEWS, Part, strided
 from gexplorer.kernels.strides import Factor, Strided
 
 
@@ -101,7 +101,8 @@ class _Reader:
         kernel = AttentionKernel(work, sizes, layouts[0], layouts[1], layouts[2], layouts[3], self.scale, found)
         names = zip(("q", "k", "v", "mask"), (q, k, v, mask), strict=True)
         inputs = tuple((buffer, part.outside[view.name]) for buffer, view in names if view is not None)
-        return Described(kernel, inputs, (("out", part.outside[out.name]),))
+        roles: tuple[tuple[str, Role], ...] = tuple((node.name, _role(part, node)) for node in part.nodes)
+        return Described(kernel, inputs, (("out", part.outside[out.name]),), roles)
 
     def _result(self, name: str) -> tuple[Node, _View]:
         """The second product, and where its elements lie in the result."""
@@ -218,6 +219,15 @@ class _Reader:
 
     def _rank(self, node: Node) -> int:
         return len(self.part.known(node.outputs[0]))
+
+
+def _role(part: Part, node: Node) -> Role:
+    """Views are followed, and so is what only computes the scale; the scores are the vector unit's."""
+    if node.op == "MatMul":
+        return "product"
+    given = [name for name in node.inputs if name]
+    constant = all(part.producer(name) is None and name not in part.inputs for name in given)
+    return "address" if node.op in VIEWS or constant else "vector"
 
 
 def _split(name: str, view: Strided) -> _View:

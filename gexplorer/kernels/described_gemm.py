@@ -8,12 +8,12 @@ from math import prod
 from gexplorer.cost.work import Gemm
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Node
-from gexplorer.kernels.described import Described
+from gexplorer.kernels.described import Described, Role
 from gexplorer.kernels.formula import Formula, Refusal, formula_of
 from gexplorer.kernels.gemm_kernel import GemmKernel, Operand, bias_taken, with_bias
 from gexplorer.kernels.part import FLOATS, Part, swaps_last_two
 
-PRODUCTS = frozenset(("MatMul", "Gemm"))
+PRODUCTS = frozenset(("MatMul", "Gemm", "MatMulInteger"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,11 @@ class _Matrix:
     name: str
     transposed: bool
     shape: tuple[int, ...]
+
+
+def products_of(part: Part) -> list[Node]:
+    """The operators of a part that are matrix products."""
+    return [node for node in part.nodes if node.op in PRODUCTS and not node.domain]
 
 
 def describe_gemm(part: Part, product: Node) -> Described | Refusal:
@@ -52,7 +57,7 @@ def describe_gemm(part: Part, product: Node) -> Described | Refusal:
     whole = part.known(product.outputs[0])
     operands: list[Operand] = []
     bindings = [("left", part.outside[left.name]), ("right", part.outside[right.name])]
-    added = product.inputs[2] if len(product.inputs) > 2 else ""
+    added = product.inputs[2] if len(product.inputs) > 2 and product.op == "Gemm" else ""
     if added:
         others = (added, *others)
         formula = with_bias(formula)
@@ -75,7 +80,17 @@ def describe_gemm(part: Part, product: Node) -> Described | Refusal:
         epilogue=formula,
         operands=kept,
     )
-    return Described(kernel, tuple(bindings), (("out", part.outside[part.outputs[0]]),))
+    row = next((name for index, name in enumerate(others) if bias is not None and operands[index] not in kept), "")
+    roles: tuple[tuple[str, Role], ...] = tuple((node.name, _role(node, product, before, row)) for node in part.nodes)
+    return Described(kernel, tuple(bindings), (("out", part.outside[part.outputs[0]]),), roles)
+
+
+def _role(node: Node, product: Node, before: set[str], bias: str) -> Role:
+    if node is product:
+        return "product"
+    if node.name in before:
+        return "turned"
+    return "table" if bias and bias in node.inputs else "behind"
 
 
 def _side(part: Part, product: Node, index: int) -> _Matrix | Refusal:
@@ -99,7 +114,9 @@ def _work(part: Part, product: Node, left: _Matrix, right: _Matrix) -> Gemm | Re
     if any(product.attributes.get(name, 1.0) != 1.0 for name in ("alpha", "beta")):
         return Refusal(product.op, "alpha or beta is not 1")
     dtypes = {part.tensor(side.name).dtype for side in (left, right)}
-    if len(dtypes) > 1 or not dtypes <= FLOATS:
+    if product.op == "MatMulInteger" and any(name and part.number(name) != 0 for name in product.inputs[2:]):
+        return Refusal(product.op, "its zero points are not 0")
+    if len(dtypes) > 1 or not dtypes <= ({DType.INT8} if product.op == "MatMulInteger" else FLOATS):
         return Refusal(product.op, f"its matrices are {' and '.join(sorted(dtype.label for dtype in dtypes))}")
     out = part.tensor(part.outputs[0]).dtype
     (*above, m, k), (*beside, _, n) = left.shape, right.shape

@@ -253,6 +253,10 @@ def _reciprocal(write: Writer, node: Node, x: tuple[Term, ...]) -> Term:
     return write("div", 1.0, x[0])
 
 
+def _not(write: Writer, node: Node, x: tuple[Term, ...]) -> Term:
+    return write("sub", 1.0, x[0])
+
+
 def _same(write: Writer, node: Node, x: tuple[Term, ...]) -> Term:
     return x[0]
 
@@ -264,7 +268,7 @@ OPERATORS: Mapping[str, Make] = MappingProxyType(
             ("Log", "log"), ("Sqrt", "sqrt"), ("Erf", "erf"), ("Tanh", "tanh"), ("Sin", "sin"), ("Cos", "cos"),
             ("Floor", "floor"), ("Ceil", "ceil"), ("Round", "round"), ("Sign", "sign"), ("Where", "select"),
             ("Equal", "equal"), ("Less", "less"), ("LessOrEqual", "less_equal"), ("Greater", "greater"),
-            ("GreaterOrEqual", "greater_equal"),
+            ("GreaterOrEqual", "greater_equal"), ("And", "min"), ("Or", "max"),
         )},
         **{onnx: _folded(op) for onnx, op in (
             ("Add", "add"), ("Sum", "add"), ("Mul", "mul"), ("Max", "max"), ("Min", "min"),
@@ -284,6 +288,7 @@ OPERATORS: Mapping[str, Make] = MappingProxyType(
         "Gelu": _gelu,
         "Clip": _clip,
         "Reciprocal": _reciprocal,
+        "Not": _not,
         "Identity": _same,
         "Cast": _same,
     }

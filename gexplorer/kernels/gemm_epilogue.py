@@ -59,14 +59,14 @@ def fixpipe_epilogue(out: Buffer, sums: Handover, m: Span, n: Span, through: tup
 
 
 def vector_epilogue(
-    kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignment, out: Buffer, sums: Handover
+    kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignment[Operand], out: Buffer, sums: Handover
 ) -> Part:
     """The vector unit takes the block over, in strips of as many rows as UB holds."""
     rows = strip_rows(kernel, cut, chip, assigned)
     return _strips(kernel, cut, chip, assigned, out, sums, rows)
 
 
-def strip_rows(kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignment) -> int:
+def strip_rows(kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignment[Operand]) -> int:
     """Rows of a strip: as many as UB holds, at least one."""
     one, two = (strip_bytes(kernel, cut, chip, assigned, rows) for rows in (1, 2))
     room = chip.capacity.ub_bytes - (2 * one - two)
@@ -74,7 +74,7 @@ def strip_rows(kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignme
     return rows if rows < _ROW else rows // _ROW * _ROW
 
 
-def strip_bytes(kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignment, rows: int) -> int:
+def strip_bytes(kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignment[Operand], rows: int) -> int:
     """Bytes of UB for strips of so many rows."""
     sums = Handover(Buffer("sums", "l0c", (cut.m, cut.n), kernel.sum_dtype), "cube", "fixpipe")
     out = Buffer("out", "gm", (1, 1, 1), kernel.out_dtype)
@@ -83,13 +83,13 @@ def strip_bytes(kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignm
 
 
 def _strips(
-    kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignment, out: Buffer, sums: Handover, rows: int
+    kernel: GemmKernel, cut: GemmTile, chip: Chip, assigned: Assignment[Operand], out: Buffer, sums: Handover, rows: int
 ) -> Part:
     assert assigned.vector is not None
     m, n = tile("m", cut.m, kernel.work.m), tile("n", cut.n, kernel.work.n)
     split = chip.cube_vector_path == "gm"
     mte2 = pipe_of("gm->ub", split=split)
-    strip = Span(variable("r"), least(rows, *(length - variable("r") for length in m.length.of)))
+    strip = Span(variable("r"), least(rows, *(length - variable("r") for length in m.limits)))
     in_memory = Span(variable("m") + variable("r"), strip.length)
     shape, dtype = (rows, cut.n), kernel.sum_dtype
     parts = _Strip()
@@ -119,7 +119,7 @@ def _strips(
     parts.turn += leave.fill(*placed.instructions)
     parts.turn += [i for handover in loaded for i in handover.free]
     parts.turn += leave.use(Move(result, output_slice(out, in_memory, n)))
-    loop = Loop("r", least(*m.length.of), rows, tuple(parts.turn))
+    loop = Loop("r", least(*m.limits), rows, tuple(parts.turn))
     got = [i for handover in in_block for i in handover.get]
     freed = [i for handover in (*in_block, *parts.held) for i in handover.free]
     return Part((*parts.block, *got, loop, *freed), (*parts.buffers, *placed.buffers), tuple(parts.handovers))

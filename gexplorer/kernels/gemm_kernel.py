@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from gexplorer.cost.tile import Order
 from gexplorer.cost.work import Gemm
@@ -12,6 +13,7 @@ from gexplorer.kernels.formula import Formula, Instruction
 from gexplorer.kernels.program import BIAS_TABLE_BYTES
 
 _RELU = (Instruction("max", (0, 0.0)),)
+Rider = TypeVar("Rider")
 TABLE_BYTES = 4  # an element of the bias table is as wide as a sum
 
 
@@ -80,7 +82,7 @@ class GemmTile:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Generic[Rider]):
     """Who does what behind the sums.
 
     Attributes:
@@ -93,23 +95,36 @@ class Assignment:
     table: bool
     fixpipe: tuple[str, ...]
     vector: Formula | None
-    operands: tuple[Operand, ...]
+    operands: tuple[Rider, ...]
 
 
-def assign(kernel: GemmKernel, tile_n: int, chip: Chip) -> Assignment:
-    """Gives each part of an epilogue to the unit that does it at least cost.
+def assign(kernel: GemmKernel, tile_n: int, chip: Chip) -> Assignment[Operand]:
+    """Gives each part of an epilogue to the unit that does it at least cost."""
+    bias = Operand("bias", (1, 1, kernel.work.n), kernel.bias) if kernel.bias is not None else None
+    return assign_riders(bias, kernel.epilogue, kernel.operands, tile_n, chip)
+
+
+def assign_riders(
+    bias: Rider | None, epilogue: Formula | None, operands: tuple[Rider, ...], tile_n: int, chip: Chip
+) -> Assignment[Rider]:
+    """The same for what rides on any work of the cube.
 
     A split cube core has a bias table and a fixpipe with relu; a coupled core has its vector unit beside L0C.
+
+    Args:
+        bias: a number for each column of a block, as the vector unit would read it; None for none.
+        epilogue: what follows; None for nothing.
+        operands: its inputs besides the sums.
+        tile_n: columns of a block.
+        chip: the chip.
     """
     split = chip.cube_vector_path == "gm"
-    table = kernel.bias is not None and split and tile_n * TABLE_BYTES <= BIAS_TABLE_BYTES
-    formula, operands = kernel.epilogue, kernel.operands
-    if kernel.bias is not None and not table:
-        formula = with_bias(formula)
-        operands = (Operand("bias", (1, 1, kernel.work.n), kernel.bias), *operands)
-    if split and formula is not None and formula.instructions == _RELU and not operands:
+    table = bias is not None and split and tile_n * TABLE_BYTES <= BIAS_TABLE_BYTES
+    if bias is not None and not table:
+        epilogue, operands = with_bias(epilogue), (bias, *operands)
+    if split and epilogue is not None and epilogue.instructions == _RELU and not operands:
         return Assignment(table, ("relu",), None, ())
-    return Assignment(table, (), formula, operands)
+    return Assignment(table, (), epilogue, operands)
 
 
 def with_bias(formula: Formula | None) -> Formula:
@@ -147,7 +162,7 @@ def bias_taken(
     rest = formula.instructions[1:]
     if row is None or 0 not in values or operands[row - 1].shape[:2] != (1, 1) or operands[row - 1].shape[2] == 1:
         return None, formula, operands
-    used = {value for step in rest for value in step.inputs} | {*formula.outputs}
+    used = {value for step in rest for value in step.inputs if isinstance(value, int)} | {*formula.outputs}
     if used & {0, row}:
         return None, formula, operands
 

@@ -112,7 +112,7 @@ class _Core:
         clock = self._clocks.setdefault(pipe, {})
         clock[pipe] = now = clock.get(pipe, 0) + 1
         reads, write = _accesses(instruction, bindings)
-        wrong: list[Hazard] = []
+        wrong = self._look_up(instruction)
         for name in reads:
             touched = self._touched(name)
             if not _over(touched.written, clock):
@@ -122,6 +122,18 @@ class _Core:
         if not (_over(touched.written, clock) and all(_over(read, clock) for read in touched.read.items())):
             wrong.append(self._hazard(write, "race", instruction))
         touched.written, touched.read = (pipe, now), {}
+        return wrong
+
+    def _look_up(self, instruction: Move | Mmad | VectorOp) -> list[Hazard]:
+        """The scalar unit reads indices before it issues a move."""
+        wrong: list[Hazard] = []
+        for place in instruction.looked if isinstance(instruction, Move) else ():
+            clock = self._clocks.setdefault("scalar", {})
+            clock["scalar"] = now = clock.get("scalar", 0) + 1
+            touched = self._touched(place.buffer)
+            if not _over(touched.written, clock):
+                wrong.append(self._hazard(place.buffer, "race", instruction))
+            touched.read["scalar"] = now
         return wrong
 
     def _touched(self, name: str) -> _Touched:

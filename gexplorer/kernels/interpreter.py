@@ -23,15 +23,18 @@ from gexplorer.kernels.program import (
     BIAS_TABLE_BYTES,
     Buffer,
     Level,
+    Looked,
     Mmad,
     Move,
     Program,
     SetFlag,
     Simple,
     Slice,
+    Span,
     Swap,
     VectorOp,
     WaitFlag,
+    Window,
 )
 from gexplorer.kernels.vector_ops import INDICES, Array, compute, index
 from gexplorer.kernels.walk import Issued, walk
@@ -203,16 +206,26 @@ class Machine:
         array = self._memory[name] if name in self._memory else self._local[name][self._copy[name]]
         cut: list[slice] = []
         for span, size in zip(part.spans, array.shape, strict=True):
-            start, length = span.start.at(bindings), span.length.at(bindings)
+            start, length = self._start(span, bindings), span.length.at(bindings)
             if start < 0 or start + length > size:
                 raise IndexError(f"{self.program.name}: {name} has {size} elements, not {start} to {start + length}")
             cut.append(slice(start, start + length))
         return array[tuple(cut)]
 
+    def _start(self, span: Span, bindings: Bindings) -> int:
+        if not isinstance(span.start, Looked):
+            return span.start.at(bindings)
+        found = int(self._local[span.start.buffer][self._copy[span.start.buffer]][span.start.place.at(bindings)])
+        return found + span.start.extent if found < 0 else found
+
     def _move(self, move: Move, bindings: Bindings) -> None:
         source, destination = self._view(move.source, bindings), self._view(move.destination, bindings)
         if move.transposed:
             source = np.swapaxes(source, -1, -2)
+        if move.order:
+            source = source.transpose(move.order)
+        if move.window is not None:
+            source = windows(source, move.window, bindings)
         if "relu" in move.through:
             source = np.maximum(source, 0)
         if source.size != destination.size:
@@ -244,6 +257,25 @@ class Machine:
                 inputs.append(out.dtype.type(part.at(bindings) if isinstance(part, Affine) else part))
         result = compute(op.op, tuple(inputs))
         out[...] = np.broadcast_to(result, out.shape)
+
+
+def windows(source: Array, window: Window, bindings: Bindings) -> Array:
+    """What a window move takes from a feature map [channels, rows, columns]: [rows, columns, channels * taps]."""
+    places = [length.at(bindings) for length in window.places]
+    starts = [start.at(bindings) for start in window.start]
+    rows, columns = (
+        np.arange(count)[:, None] * stride + np.arange(taps) * dilation + min(start, 0)
+        for count, stride, taps, dilation, start in zip(
+            places, window.stride, window.taps, window.dilation, starts, strict=True
+        )
+    )
+    _, height, width = source.shape
+    # Behind the last row and column of what is in L1 stand zeros, which every place beyond it is sent to.
+    held = np.pad(source, ((0, 0), (0, 1), (0, 1)))
+    y = np.where((rows >= 0) & (rows < height), rows, height)[:, :, None, None]
+    x = np.where((columns >= 0) & (columns < width), columns, width)
+    taken = held[:, y, x]  # [channels, rows, taps, columns, taps]
+    return np.ascontiguousarray(taken.transpose(1, 3, 0, 2, 4)).reshape(*places, -1)
 
 
 def _unset(buffer: Buffer) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -90,6 +90,22 @@ class Landscape:
     def best_us(self) -> float:
         """The time of the fastest tile; infinite where no tile fits."""
         return float("inf") if self.best is None else float(self.total_us[self.best])
+
+    def choosing(self, tile: GemmTile) -> Landscape:
+        """The same with another tile chosen; ValueError where it is not in the space."""
+        number = self.space.index(tile)
+        if number is None:
+            raise ValueError(f"{tile} is not in the space")
+        return replace(self, chosen=number)
+
+    @property
+    def double_tile(self) -> GemmTile | None:
+        """The chosen tile if it has two panels of everything, else the fastest that has; None where none was seen."""
+        if self.tile is not None and self.tile.double:
+            return self.tile
+        double = np.where(np.isnan(self.total_us), np.inf, self.total_us).reshape(-1, 2)[:, 0]
+        best = int(double.argmin()) if len(double) else -1
+        return None if best < 0 or np.isinf(double[best]) else self.space.tile(2 * best)
 
     def kept_out(self) -> dict[str, int]:
         """How many tiles each buffer keeps out."""

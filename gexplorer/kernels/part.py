@@ -13,6 +13,7 @@ from gexplorer.kernels.strides import Strided
 
 FLOATS = frozenset((DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16))
 VIEWS = frozenset(("Reshape", "Transpose", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Identity"))
+CUTS = frozenset(("Slice", "Split", "Concat"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +100,12 @@ def part_of(graph: Graph, node: Node) -> Part:
 
 
 def _folds(graph: Graph, node: Node, name: str) -> bool:
-    """True for a constant that goes into the instructions: a number, or axes."""
+    """True for a constant that goes into the instructions: a number, axes, a shape, places."""
     value = graph.values.get(name)
     if value is None or value.constant is None or not value.constant.available:
         return False
-    return value.constant.elements == 1 or (node.op in ROWS and value.constant.dtype.is_integer)
+    places = node.op in ROWS or (node.op in (VIEWS | CUTS) - {"Concat"} and name != node.inputs[0])
+    return value.constant.elements == 1 or (places and value.constant.dtype.is_integer)
 
 
 def by_output(part: Part) -> tuple[Part, ...]:

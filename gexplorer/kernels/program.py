@@ -13,10 +13,10 @@ from math import prod
 from typing import Literal
 
 from gexplorer.ir.dtypes import DType
-from gexplorer.kernels.affine import Affine, Bindings, Least, affine, least, variable
+from gexplorer.kernels.affine import Affine, Bindings, Clipped, Inside, Least, affine, least, variable
 
 Level = Literal["gm", "l1", "l0a", "l0b", "l0c", "bt", "ub"]
-Pipe = Literal["mte2", "mte1", "cube", "fixpipe", "mte2v", "vector", "mte3"]
+Pipe = Literal["mte2", "mte1", "cube", "fixpipe", "mte2v", "vector", "mte3", "scalar"]
 Role = Literal["input", "output", "workspace", "local"]
 
 # The pipe of each path. A vector core that is apart from its cube core has an MTE2 of its own, here called mte2v.
@@ -69,11 +69,40 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Looked:
+    """A place that the scalar unit looks up: an element of a buffer of indices in UB, negative ones from the end.
+
+    Attributes:
+        buffer: where the indices lie, along one axis.
+        place: which of them.
+        extent: length of the axis that they count along.
+    """
+
+    buffer: str
+    place: Affine
+    extent: int
+
+    @property
+    def terms(self) -> tuple[tuple[str, int], ...]:
+        """Those of the place."""
+        return self.place.terms
+
+    def __str__(self) -> str:
+        return f"{self.buffer}[{self.place}]"
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """A stretch of one axis: where it starts, and how many elements it has."""
 
-    start: Affine
-    length: Least
+    start: Affine | Clipped | Looked
+    length: Least | Inside
+
+    @property
+    def limits(self) -> tuple[Affine, ...]:
+        """Expressions, the least of which its length is."""
+        assert isinstance(self.length, Least)
+        return self.length.of
 
     @property
     def local(self) -> Span:
@@ -94,20 +123,52 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """The rows of a product that a convolution takes from a feature map (im2col), which L1 to L0A can do.
+
+    The source is [channels, rows, columns]; the destination [output rows, output columns, channels * taps]. What a
+    window sees beyond the map is 0.
+
+    Attributes:
+        taps: of the kernel, rows and columns.
+        stride: steps of the kernel.
+        dilation: steps between taps.
+        start: row and column of the map, perhaps before it, at which the first window begins.
+        places: output rows and columns.
+    """
+
+    taps: tuple[int, int]
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+    start: tuple[Affine, Affine]
+    places: tuple[Least, Least]
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """A copy from buffer to buffer; elements are cast to the destination's type.
 
     Attributes:
         source: what is read.
-        destination: what is written; as many elements as the source.
+        destination: what is written; as many elements as the source, but for a window.
         transposed: true where the last two axes change places on the way (L1 to L0A and L0B can).
         through: what the fixpipe does to each element on the way, of ``FIXPIPE_STEPS``.
+        order: axes of the source in the order in which they are written; empty for that of the source.
+        window: the windows that are taken from a feature map.
     """
 
     source: Slice
     destination: Slice
     transposed: bool = False
     through: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
+    window: Window | None = None
+
+    @property
+    def looked(self) -> tuple[Looked, ...]:
+        """The places that are looked up for it."""
+        spans = (*self.source.spans, *self.destination.spans)
+        return tuple(span.start for span in spans if isinstance(span.start, Looked))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from types import MappingProxyType
 
 from gexplorer.ir.dtypes import DType
@@ -101,17 +102,27 @@ def _rms_normalization(write: Writer, graph: Graph, node: Node, x: tuple[Term, .
     return write("mul", rms_normalised(write, x[0], width, number(node, "epsilon", 1e-5)), x[1])
 
 
-def _row_width(graph: Graph, node: Node) -> int | Refusal:
-    """Length of the last axis, where the operator goes along that one and no other."""
+def row_axes(graph: Graph, node: Node) -> int | Refusal:
+    """How many of the last axes a row has: those that the operator goes along; a reduction may go along several."""
     type_ = graph.tensor(node.inputs[0])
-    if type_ is None or not type_.shape or not isinstance(type_.shape[-1], int):
+    if type_ is None or not type_.shape:
         return Refusal(node.op, "the length of its rows is not known")
-    rank = len(type_.shape)
-    axes = _axes(graph, node)
-    if axes is None or {axis % rank for axis in axes} != {rank - 1}:
+    rank, axes = len(type_.shape), _axes(graph, node)
+    count = len(axes) if axes is not None and node.op.startswith("Reduce") else 1
+    if axes is None or {axis % rank for axis in axes} != {*range(rank - count, rank)}:
         along = "axes that are not known" if axes is None else f"axes {list(axes)}"
         return Refusal(node.op, f"goes along {along} of {rank}, rows lie along the last")
-    return type_.shape[-1]
+    return count
+
+
+def _row_width(graph: Graph, node: Node) -> int | Refusal:
+    """Elements of a row."""
+    count = row_axes(graph, node)
+    if isinstance(count, Refusal):
+        return count
+    type_ = graph.tensor(node.inputs[0])
+    sizes = [size for size in (type_.shape or () if type_ is not None else ())[-count:] if isinstance(size, int)]
+    return prod(sizes) if len(sizes) == count else Refusal(node.op, "the length of its rows is not known")
 
 
 def _axes(graph: Graph, node: Node) -> tuple[int, ...] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gexplorer.kernels.affine import Affine, Least, least, variable
+from gexplorer.kernels.affine import Affine, Inside, Least, least, variable
 from gexplorer.kernels.program import (
     Buffer,
     Instruction,
@@ -24,6 +24,8 @@ INDENT = "  "
 
 def to_text(program: Program, *, flags: bool = True) -> str:
     """A program, one instruction a line; ``dm`` is the length of the tile that starts at ``m``.
+
+    Of a feature map, ``rows`` and ``columns`` are as many as the block's windows see.
 
     Args:
         program: the program.
@@ -50,11 +52,14 @@ class _Writer:
 
     def __init__(self, program: Program, flags: bool) -> None:
         self._program, self._flags = program, flags
-        self._lengths = {axis.span.length: f"d{axis.variable}" for axis in program.axes}
+        self._lengths: dict[Least | Inside, str] = {axis.span.length: f"d{axis.variable}" for axis in program.axes}
         for found in program.instructions():
             if isinstance(found, Loop):
                 rest = (limit - variable(found.variable) for limit in found.extent.of)
                 self._lengths[least(found.step, *rest)] = f"d{found.variable}"
+            elif isinstance(found, Move) and found.window is not None:
+                _, rows, columns = found.source.spans
+                self._lengths |= {rows.length: "rows", columns.length: "columns"}
 
     def block(self, head: str, body: Sequence[Instruction]) -> list[str]:
         """A head, and its instructions further in; nothing where there are none."""
@@ -66,6 +71,10 @@ class _Writer:
         match found:
             case Move():
                 riders = [*found.through, *(["transposed"] if found.transposed else [])]
+                riders += [f"axes {' '.join(map(str, found.order))}"] if found.order else []
+                if found.window is not None:
+                    taps, stride = (f"{a}x{b}" for a, b in (found.window.taps, found.window.stride))
+                    riders.append(f"windows {taps} by {stride}")
                 tail = f"  [{', '.join(riders)}]" if riders else ""
                 way = f"{self._slice(found.destination)} = {self._slice(found.source)}"
                 return f"{self._head('move', found)} {self._program.path(found)}: {way}{tail}"
@@ -109,7 +118,7 @@ class _Writer:
             return start
         return length if start == "0" else f"{start} :+ {length}"
 
-    def _length(self, length: Least) -> str:
+    def _length(self, length: Least | Inside) -> str:
         return self._lengths.get(length) or str(length)
 
     def _head(self, word: str, found: Move | Mmad | VectorOp) -> str:

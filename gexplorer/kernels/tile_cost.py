@@ -17,7 +17,7 @@ from gexplorer.cost.work import Instructions
 from gexplorer.hardware.spec import Chip
 from gexplorer.kernels.formula import Formula
 from gexplorer.kernels.gemm_epilogue import strip_bytes
-from gexplorer.kernels.gemm_kernel import TABLE_BYTES, Assignment, GemmKernel, GemmTile, assign
+from gexplorer.kernels.gemm_kernel import TABLE_BYTES, Assignment, GemmKernel, GemmTile, Operand, assign
 from gexplorer.kernels.landscape import BUFFERS, Space
 from gexplorer.kernels.program import BIAS_TABLE_BYTES
 
@@ -97,7 +97,7 @@ def kernel_us(kernel: GemmKernel, tiles: GemmTiles, double: bool, chip: Chip) ->
     return result
 
 
-def _us(kernel: GemmKernel, tiles: GemmTiles, double: bool, chip: Chip, assigned: Assignment) -> Floats:
+def _us(kernel: GemmKernel, tiles: GemmTiles, double: bool, chip: Chip, assigned: Assignment[Operand]) -> Floats:
     work, split = kernel.work, chip.cube_vector_path == "gm"
     if assigned.vector is None and double:
         return gemm_cost(work, tiles, chip).total_us

@@ -1,8 +1,13 @@
-"""The search for a product's tile: the whole space, or a walk through it that looks at one tile in twenty.
+"""The search for a product's tile: none, a walk that looks at one tile in twenty, or the whole space.
 
-``exhaustive`` evaluates every tile that fits the buffers. ``fast`` evaluates the blocks whose lower bound is least,
-with the longest sum that fits, then goes from the best few on to better neighbours, until there are none or it has
-evaluated its share. GE calls the choice ``GE_TILING_SEARCH_MODE``.
+``library`` takes what a library would (``cost/library.py``). ``fast`` looks at that one, evaluates the blocks whose
+lower bound is least, with the longest sum that fits, then goes from the best few on to better neighbours, until there
+are none or it has evaluated its share. ``exhaustive`` evaluates every tile that fits the buffers. Each is told what the
+one before it has found, so a longer search never chooses a slower tile. The articles call the choice
+``GE_TILING_SEARCH_MODE``.
+
+What ``fast`` saves is evaluations. Here one costs 2 us, as thousands are one numpy expression, so both searches take
+about the same CPU time; where an evaluation is a run on the chip, or a compilation, it is all that counts.
 """
 
 from __future__ import annotations
@@ -14,16 +19,17 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gexplorer.cost.library import library_gemm
 from gexplorer.cost.tile import Floats, GemmTiles, Ints, ceil_div, read_only
 from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
-from gexplorer.kernels.gemm_kernel import GemmKernel
+from gexplorer.kernels.gemm_kernel import GemmKernel, GemmTile
 from gexplorer.kernels.landscape import ORDERS, Landscape, Space
 from gexplorer.kernels.tile_cost import NOTHING, Held, kernel_us, too_small
 
 _T = TypeVar("_T")
-SearchMode = Literal["exhaustive", "fast"]
-MODES: tuple[SearchMode, ...] = ("exhaustive", "fast")
+SearchMode = Literal["library", "fast", "exhaustive"]
+MODES: tuple[SearchMode, ...] = ("library", "fast", "exhaustive")
 SHARE = 20  # the fast search evaluates at most one tile of so many
 _LEAST_BUDGET = 24  # but so many in any case
 _ALIKE = 0.01  # times closer than this are the same to a model whose own error is larger
@@ -33,8 +39,13 @@ _CLIMBS = 3  # places from which it goes on
 def space_of(kernel: GemmKernel, chip: Chip) -> Space:
     """All tiles worth a look: blocks in steps of what the cube takes, sums of 1, 2, 3, 4, 6, 8, 12, ... such steps.
 
-    No tile is longer than the product (rounded up to the cube's shape), nor than L0A and L0B could hold of one.
+    No tile is longer than the product (rounded up to the cube's shape), nor than L0A and L0B could hold of one; but a
+    library's tile is among them, which may be both.
     """
+    return _space_with(library_gemm(kernel.work, chip).tile, kernel, chip)
+
+
+def _space_with(usual: GemmTiles, kernel: GemmKernel, chip: Chip) -> Space:
     work, size = kernel.work, chip.capacity
     unit_m, unit_n, unit_k = chip.cube.shape(work.dtype.bits)
     panel = unit_k * work.element_bytes
@@ -47,7 +58,7 @@ def space_of(kernel: GemmKernel, chip: Chip) -> Space:
     )
     longest = max(size.l0a_bytes / unit_m, size.l0b_bytes / unit_n) / work.element_bytes
     k = np.array([unit_k * step for step in steps if unit_k * step <= longest], np.int64)
-    return Space(m, n, k)
+    return Space(np.union1d(m, usual.m), np.union1d(n, usual.n), np.union1d(k, usual.k))
 
 
 def search(kernel: GemmKernel, chip: Chip, mode: SearchMode = "fast", held: Held = NOTHING) -> Landscape:
@@ -56,19 +67,24 @@ def search(kernel: GemmKernel, chip: Chip, mode: SearchMode = "fast", held: Held
     Args:
         kernel: the product and what follows it.
         chip: the chip.
-        mode: ``exhaustive`` or ``fast``.
+        mode: ``library``, ``fast`` or ``exhaustive``. Where the library's tile does not fit, because of what rides on
+            the product, ``library`` searches as ``fast`` does.
         held: what the rest of a fused kernel keeps in the same buffers.
 
     Raises:
         OptionError: there is no such mode.
     """
     if mode not in MODES:
-        raise OptionError(f"tiling search mode {mode!r}: {' or '.join(MODES)} is wanted")
+        raise OptionError(f"tiling search mode {mode!r}: one of {', '.join(MODES)} is wanted")
     evaluator = _Evaluator(kernel, chip, held)
+    evaluator.evaluate(evaluator.usual)
+    if mode == "library" and evaluator.evaluations:
+        return evaluator.landscape()
+    evaluator.settle()
+    _fast(evaluator)
     if mode == "exhaustive":
+        evaluator.settle()
         evaluator.evaluate(np.flatnonzero(evaluator.codes == 0))
-    else:
-        _fast(evaluator)
     return evaluator.landscape()
 
 
@@ -78,7 +94,7 @@ class Searches:
 
     Attributes:
         chip: the chip.
-        mode: ``exhaustive`` or ``fast``.
+        mode: ``library``, ``fast`` or ``exhaustive``.
         made: searches that were really made.
     """
 
@@ -87,9 +103,10 @@ class Searches:
     made: int = 0
     _known: dict[Hashable, Any] = field(default_factory=dict["Hashable", Any])
 
-    def find(self, kernel: GemmKernel, held: Held = NOTHING) -> Landscape:
-        """The landscape of a kernel."""
-        return self.once((kernel, held), lambda: search(kernel, self.chip, self.mode, held))
+    def find(self, kernel: GemmKernel, held: Held = NOTHING, *, chip: Chip | None = None) -> Landscape:
+        """The landscape of a kernel; ``chip`` is what a kernel of several products leaves of the chip for one."""
+        own = chip or self.chip
+        return self.once((kernel, held, own.capacity), lambda: search(kernel, own, self.mode, held))
 
     def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """What was made for an equal key, or is made now."""
@@ -103,14 +120,24 @@ class _Evaluator:
     """A search under way: which tiles fit, and what has been evaluated."""
 
     def __init__(self, kernel: GemmKernel, chip: Chip, held: Held) -> None:
-        self._kernel, self._chip = kernel, chip
-        self.space = space_of(kernel, chip)
+        self._kernel, self.work, self.chip = kernel, kernel.work, chip
+        tile = library_gemm(kernel.work, chip).tile
+        self.space = _space_with(tile, kernel, chip)
         codes = np.empty(self.space.shape, np.int8)
         for single in (0, 1):
             codes[..., single] = too_small(kernel, self.space, not single, chip, held)[..., None]
         self.codes: NDArray[np.int8] = codes.ravel()
         self.total: Floats = np.full(len(self.codes), np.nan)
         self.evaluations = 0
+        self._most_us = np.inf
+        number = self.space.index(GemmTile(int(tile.m[0]), int(tile.n[0]), int(tile.k[0]), tile.order))
+        self.usual = np.array([number], np.int64)
+
+    def settle(self) -> None:
+        """From here on no slower tile is chosen than would be now."""
+        found = self.best(1)
+        if len(found):
+            self._most_us = float(self.total[self.chosen(int(found[0]))])
 
     def evaluate(self, indices: NDArray[np.int64]) -> None:
         """Computes what tiles cost that fit and are not known yet."""
@@ -122,7 +149,7 @@ class _Evaluator:
                 if len(some):
                     m, n, k = np.unravel_index(some, self.space.shape)[:3]
                     tiles = GemmTiles(self.space.m[m], self.space.n[n], self.space.k[k], name)
-                    self.total[some] = kernel_us(self._kernel, tiles, not s, self._chip)
+                    self.total[some] = kernel_us(self._kernel, tiles, not s, self.chip)
         self.evaluations += len(indices)
 
     def bound_us(self, m: NDArray[np.int64], n: NDArray[np.int64], single: NDArray[np.bool_]) -> Floats:
@@ -130,7 +157,7 @@ class _Evaluator:
 
         Loading and computing take turns where panels fit only once.
         """
-        work, chip = self._kernel.work, self._chip
+        work, chip = self.work, self.chip
         rows, columns = self.space.m[m], self.space.n[n]
         count = -(-work.batch * ceil_div(work.m, rows) * ceil_div(work.n, columns) // chip.cube_cores)
         rows, columns = np.minimum(rows, work.m), np.minimum(columns, work.n)
@@ -147,7 +174,7 @@ class _Evaluator:
 
     def chosen(self, best: int) -> int:
         """Of the tiles about as fast as the best, the one with the longest sum, which issues the fewest moves."""
-        near = np.flatnonzero(self.total <= self.total[best] * (1 + _ALIKE))
+        near = np.flatnonzero(self.total <= min(self.total[best] * (1 + _ALIKE), self._most_us))
         sums = self.space.k[np.unravel_index(near, self.space.shape)[2]]
         return int(near[np.lexsort((self.total[near], -sums))[0]])
 
@@ -180,7 +207,10 @@ def _net(evaluator: _Evaluator, count: int) -> NDArray[np.int64]:
     fit = (evaluator.codes == 0).reshape(evaluator.space.shape)
     double = fit[..., 0, 0]
     single = ~double.any(axis=2)  # blocks that only fit once
-    usable = np.where(single[..., None], fit[..., 0, 1], double)
+    # Blocks longer than the product are the library's, and known already.
+    work, chip = evaluator.work, evaluator.chip
+    sensible = (evaluator.space.m < work.m + chip.cube.m)[:, None] & (evaluator.space.n < work.n + chip.cube.n)
+    usable = np.where(single[..., None], fit[..., 0, 1], double) & sensible[..., None]
     m, n = (axis.ravel() for axis in np.nonzero(usable.any(axis=2)))
     longest = usable.shape[2] - 1 - usable[m, n, ::-1].argmax(axis=1)
     bound = evaluator.bound_us(m, n, single[m, n])

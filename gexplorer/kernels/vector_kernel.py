@@ -10,12 +10,47 @@ from gexplorer.kernels.formula import Formula
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """Where a tensor lies in a larger one, its axes perhaps in another order.
+
+    Attributes:
+        buffer: name of the larger one; several tensors may lie in it.
+        shape: its shape.
+        axes: for each of its axes the axis of the kernel that goes along it.
+        start: for each of its axes the first element.
+    """
+
+    buffer: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    start: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor that a kernel reads or writes; an axis along which it is repeated has length 1."""
+    """A tensor that a kernel reads or writes; an axis along which it is repeated has length 1.
+
+    Attributes:
+        name: unique in its kernel.
+        shape: its shape, as the kernel goes along it.
+        dtype: element type.
+        region: where it lies; None for a buffer of its own, in just that shape.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: DType
+    region: Region | None = None
+
+    @property
+    def buffer(self) -> str:
+        """Name of the buffer in memory."""
+        return self.name if self.region is None else self.region.buffer
+
+    @property
+    def memory_shape(self) -> tuple[int, ...]:
+        """Shape of that buffer."""
+        return self.shape if self.region is None else self.region.shape
 
     @property
     def nbytes(self) -> int:
@@ -48,7 +83,7 @@ class VectorKernel:
     def merged(self) -> VectorKernel:
         """The same with as few axes as possible: neighbours become one where every tensor has both or neither.
 
-        The last axis stays by itself where rows are reduced along it.
+        The last axis stays by itself where rows are reduced along it, and all do where a tensor lies in a larger one.
 
         >>> from gexplorer.kernels.formula import Writer
         >>> f = Writer(("x", "y"))
@@ -57,6 +92,8 @@ class VectorKernel:
         >>> VectorKernel(x.shape, add, (x, y), (Tensor("z", x.shape, DType.FLOAT32),)).merged.shape
         (6, 20)
         """
+        if any(tensor.region is not None for tensor in self.tensors):
+            return self
         groups: list[list[int]] = []
         last = len(self.shape) - 1
         for axis, length in enumerate(self.shape):

@@ -14,9 +14,10 @@ from gexplorer.hardware.spec import Chip
 from gexplorer.kernels import registers
 from gexplorer.kernels.affine import Affine, least
 from gexplorer.kernels.handover import Handover, finishes, starts
-from gexplorer.kernels.program import Axis, Buffer, Instruction, Move, Program, Slice, Span, pipe_of
-from gexplorer.kernels.vector_kernel import Tensor, VectorKernel
+from gexplorer.kernels.program import Axis, Buffer, Instruction, Move, Program, Slice, Span, pipe_of, whole
+from gexplorer.kernels.vector_kernel import Region, Tensor, VectorKernel
 
+Spans = tuple[Span, ...]
 _ONE = Span(Affine(), least(1))
 _BLOCK_BYTES = 32  # UB is moved in blocks of so many bytes. Source: the platform files' ubblock_size
 
@@ -24,7 +25,7 @@ _BLOCK_BYTES = 32  # UB is moved in blocks of so many bytes. Source: the platfor
 def vector_program(kernel: VectorKernel, tile: tuple[int, ...], chip: Chip, name: str = "Vector") -> Program:
     """The program of a kernel.
 
-    Inputs and outputs have the kernel's names, and the merged kernel's shapes.
+    Inputs and outputs have the kernel's names and the merged kernel's shapes; what lies in regions, those of the whole.
 
     Args:
         kernel: what is computed.
@@ -47,18 +48,18 @@ def vector_program(kernel: VectorKernel, tile: tuple[int, ...], chip: Chip, name
     once: list[Instruction] = []
     operands: list[registers.Operand] = []
     for tensor in kernel.inputs:
-        memory.append(Buffer(tensor.name, "gm", tensor.shape, tensor.dtype, role="input"))
+        memory.append(Buffer(tensor.buffer, "gm", tensor.memory_shape, tensor.dtype, role="input"))
         stays = not _cut(tensor, kernel, tile)
         place = tuple(min(size, step) for size, step in zip(tensor.shape, tile, strict=True))
         handover = Handover(Buffer(f"{tensor.name}_ub", "ub", place, tensor.dtype, 1 if stays else 2), mte2, "vector")
         repeated = _repeated(tensor, kernel)
         operand = _slice(handover.buffer.name, spans, repeated, local=True)
-        move = Move(_slice(tensor.name, spans, repeated), operand)
+        move = _from_memory(tensor, spans, repeated, operand)
         operands.append(registers.Operand(operand, tensor.dtype, repeated))
         if stays:
             resident.append(handover)
-            whole = Slice(tensor.name, tuple(Span(Affine(), least(size)) for size in tensor.shape))
-            once += handover.fill(Move(whole, Slice(handover.buffer.name, whole.spans)))
+            all_ = whole(*tensor.shape)
+            once += handover.fill(_from_memory(tensor, all_, repeated, Slice(handover.buffer.name, all_)))
         else:
             streamed.append(handover)
             load += handover.fill(move)
@@ -66,13 +67,13 @@ def vector_program(kernel: VectorKernel, tile: tuple[int, ...], chip: Chip, name
     results: list[Slice] = []
     store: list[Instruction] = []
     for tensor in kernel.outputs:
-        memory.append(Buffer(tensor.name, "gm", tensor.shape, tensor.dtype, role="output"))
+        memory.append(Buffer(tensor.buffer, "gm", tensor.memory_shape, tensor.dtype, role="output"))
         place = tuple(min(size, step) for size, step in zip(tensor.shape, tile, strict=True))
         handover = Handover(Buffer(f"{tensor.name}_ub", "ub", place, tensor.dtype, 2), "vector", "mte3")
         repeated = _repeated(tensor, kernel)
         results.append(_slice(handover.buffer.name, spans, repeated, local=True))
         leaving.append(handover)
-        store += handover.use(Move(results[-1], _slice(tensor.name, spans, repeated)))
+        store += handover.use(_to_memory(tensor, spans, repeated, results[-1]))
     placed = registers.place(kernel.formula, operands, results, tile, spans)
     handovers = (*resident, *streamed, *leaving)
     return Program(
@@ -80,7 +81,7 @@ def vector_program(kernel: VectorKernel, tile: tuple[int, ...], chip: Chip, name
         chip=chip.name,
         split=chip.cube_vector_path == "gm",
         cores=chip.vector_cores,
-        buffers=(*memory, *(handover.buffer for handover in handovers), *placed.buffers),
+        buffers=(*dict.fromkeys(memory), *(handover.buffer for handover in handovers), *placed.buffers),
         axes=axes,
         start=(*starts(*handovers), *once, *(i for handover in resident for i in handover.get)),
         body=(
@@ -163,6 +164,34 @@ def _cut(tensor: Tensor, kernel: VectorKernel, tile: tuple[int, ...]) -> bool:
     """True where different tiles need different parts of a tensor."""
     own = zip(tensor.shape, kernel.shape, tile, strict=True)
     return any(size > 1 and step < whole for size, whole, step in own)
+
+
+def _from_memory(tensor: Tensor, spans: Spans, repeated: tuple[bool, ...], tile: Slice) -> Move:
+    """The move of a tile from where it lies."""
+    region = tensor.region
+    if region is None:
+        return Move(_slice(tensor.name, spans, repeated), tile)
+    order = tuple(sorted(range(len(region.axes)), key=lambda place: region.axes[place]))
+    return Move(_in_region(region, spans), tile, order=order if order != tuple(range(len(order))) else ())
+
+
+def _to_memory(tensor: Tensor, spans: Spans, repeated: tuple[bool, ...], tile: Slice) -> Move:
+    """The move of a tile to where it lies."""
+    region = tensor.region
+    if region is None:
+        return Move(tile, _slice(tensor.name, spans, repeated))
+    others = (axis for axis in range(len(spans)) if axis not in region.axes)  # these have length 1
+    order = (*region.axes, *others)
+    return Move(tile, _in_region(region, spans), order=order if order != tuple(range(len(order))) else ())
+
+
+def _in_region(region: Region, spans: Spans) -> Slice:
+    cut: list[Span] = []
+    for axis, start in zip(region.axes, region.start, strict=True):
+        found = spans[axis].start
+        assert isinstance(found, Affine)  # a stretch of the grid
+        cut.append(Span(found + start, spans[axis].length))
+    return Slice(region.buffer, tuple(cut))
 
 
 def _slice(name: str, spans: tuple[Span, ...], repeated: tuple[bool, ...], *, local: bool = False) -> Slice:

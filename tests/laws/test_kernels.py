@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -16,17 +17,24 @@ from gexplorer.cost.work import Attention, Gemm
 from gexplorer.hardware.catalogue import load_chip
 from gexplorer.ir.dtypes import DType
 from gexplorer.kernels.attention_kernel import AttentionCut, AttentionKernel
+from gexplorer.kernels.conv_kernel import ConvKernel, ConvTile
+from gexplorer.kernels.conv_tile import conv_tile
 from gexplorer.kernels.count import count
 from gexplorer.kernels.formula import Writer
+from gexplorer.kernels.gather_kernel import GatherKernel, GatherTile, gather_tile
 from gexplorer.kernels.gemm import gemm_program
 from gexplorer.kernels.gemm_kernel import GemmKernel, GemmTile, Operand
 from gexplorer.kernels.interpreter import steps
+from gexplorer.kernels.rowwise import layer_norm, rms_norm, softmax
 from gexplorer.kernels.tiling import search
 from gexplorer.kernels.vector_kernel import Tensor, VectorKernel
 from gexplorer.kernels.vector_program import vector_tile
 from tests.kernels import check_gemm, gemm_inputs
 from tests.unit.kernels.test_attention import check_attention
+from tests.unit.kernels.test_conv import check_conv, epilogue
+from tests.unit.kernels.test_gather import check_gather
 from tests.unit.kernels.test_vector import check_vector
+from tests.unit.kernels.test_wide_rows import check_wide
 
 CHIPS = st.sampled_from(["teaching", "Ascend910B3", "Ascend910A"]).map(load_chip)
 FLOATS = st.sampled_from([DType.FLOAT16, DType.FLOAT32])
@@ -34,6 +42,7 @@ LENGTHS = st.integers(1, 90)
 BLOCKS = st.sampled_from([16, 32, 48, 64])
 ELEMENTWISE = ("abs", "neg", "tanh", "max", "min", "add", "sub", "mul")
 few = settings(max_examples=40, deadline=None)
+fewer = settings(max_examples=20, deadline=None)
 
 
 @st.composite
@@ -140,12 +149,49 @@ def test_attention_of_any_shape(kv, group, queries, keys, width, columns, tile_q
     assert found.counts.memory_bytes == traffic.operands[0] + through_memory
 
 
+@fewer
+@given(st.data(), CHIPS)
+def test_convolutions_of_any_shape(data, chip):
+    draw = data.draw
+    taps, stride, dilation, pads = (tuple(draw(st.integers(low, 3)) for _ in range(2)) for low in (1, 1, 1, 0))
+    size = tuple(draw(st.integers(1 + (tap - 1) * far, 12)) for tap, far in zip(taps, dilation, strict=True))
+    steps = zip(size, pads, taps, dilation, stride, strict=True)
+    places = tuple((n + 2 * pad - (tap - 1) * far - 1) // step + 1 for n, pad, tap, far, step in steps)
+    sizes = (draw(st.integers(1, most)) for most in (2, 2, 6, 9))
+    kernel = ConvKernel(*sizes, size, taps, stride, dilation, pads, places, draw(FLOATS), DType.FLOAT32)
+    if draw(st.booleans()):
+        formula, operands = epilogue(kernel)
+        kernel = replace(kernel, bias=draw(st.none() | FLOATS), epilogue=formula, operands=operands)
+    cut = ConvTile(*(draw(st.integers(1, most)) for most in (*places, kernel.filters, kernel.channels)))
+    check_conv(kernel, cut, chip)
+    check_conv(kernel, conv_tile(kernel, chip)[0], chip)
+
+
+@fewer
+@given(
+    st.data(), st.integers(1, 5), st.integers(1, 90), FLOATS, st.sampled_from([softmax, layer_norm, rms_norm]), CHIPS
+)
+def test_rows_cut_into_any_pieces(data, rows, width, dtype, make, chip):
+    kernel = make(rows, width, dtype).merged
+    check_wide(kernel, tuple(data.draw(st.integers(1, size)) for size in kernel.shape), chip)
+
+
+@fewer
+@given(st.data(), st.integers(1, 3), st.integers(1, 9), st.integers(1, 40), st.integers(1, 20), CHIPS)
+def test_gathers_of_any_shape(data, before, extent, width, number, chip):
+    kernel = GatherKernel(before, extent, width, number, data.draw(FLOATS), DType.INT64)
+    check_gather(kernel, GatherTile(data.draw(st.integers(1, number)), data.draw(st.integers(1, width))), chip)
+    check_gather(kernel, gather_tile(kernel, chip), chip)
+
+
 @few
 @given(st.integers(1, 3), st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 3000), FLOATS, CHIPS)
 def test_the_fast_search_is_no_better_than_the_whole_and_little_worse(batch, m, n, k, dtype, chip):
     work = Gemm(m, n, k, dtype, batch=batch)
     fast, whole = (search(GemmKernel(work), chip, mode) for mode in ("fast", "exhaustive"))
     assert whole.best_us <= fast.best_us <= fast.chosen_us <= 1.05 * whole.best_us
+    library = search(GemmKernel(work), chip, "library")
+    assert whole.chosen_us <= fast.chosen_us <= library.chosen_us
     assert fast.evaluations <= max(24, whole.evaluations / 20)
     tile = whole.space.tile(whole.best)
     if tile.double:

@@ -9,9 +9,9 @@ from gexplorer.errors import OptionError
 from gexplorer.hardware.catalogue import load_chip
 from gexplorer.ir.dtypes import DType
 from gexplorer.kernels.attention import attention_program
+from gexplorer.kernels.attention_cut import attention_cut
 from gexplorer.kernels.attention_kernel import AttentionCut, AttentionKernel, Mask, attention_bytes
 from gexplorer.kernels.count import count
-from gexplorer.kernels.generate import attention_cut
 from gexplorer.kernels.hazards import hazards
 from gexplorer.kernels.interpreter import require_capacity, run
 from tests.kernels import TOLERANCE
@@ -140,7 +140,7 @@ def test_the_published_tile_fits_the_chip_that_it_was_published_for():
     used = {level: sum(b.total_bytes for b in program.buffers if b.level == level) for level in ("l0a", "l0b", "l0c")}
     size = chip.capacity
     assert used == {"l0a": size.l0a_bytes, "l0b": size.l0b_bytes, "l0c": size.l0c_bytes}
-    assert attention_cut(kernel, chip) is not None
+    assert attention_cut(kernel, chip)[0] is not None
 
 
 def test_traffic_of_the_textbook_example():
@@ -157,12 +157,12 @@ def test_what_cannot_be_computed_is_said():
         attention_program(AttentionKernel.of(Attention(1, 64, 64, 32)), AttentionCut(24, 32), chip)
     with pytest.raises(OptionError, match="causal attention of 9 queries and 8 keys: some see none"):
         attention_program(AttentionKernel.of(Attention(1, 9, 8, 32, causal=True)), AttentionCut(16, 16), chip)
-    assert attention_cut(AttentionKernel.of(Attention(1, 64, 64, 4096)), chip) is None
+    assert attention_cut(AttentionKernel.of(Attention(1, 64, 64, 4096)), chip) == (None, 0)
 
 
 def test_the_cut_is_the_fastest_that_fits():
     chip, kernel = load_chip("Ascend910B3"), AttentionKernel.of(Attention(8, 1024, 1024, 64))
-    cut = attention_cut(kernel, chip)
+    cut, _ = attention_cut(kernel, chip)
 
     def us(queries, keys):
         return attention_cost(kernel.work, chip, AttentionTiles.of(queries, keys)).total_us[0]

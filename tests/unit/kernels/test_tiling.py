@@ -190,7 +190,7 @@ def test_anything_else_is_worked_out_once_too():
 
 
 def test_a_wrong_mode_is_named():
-    with pytest.raises(OptionError, match="tiling search mode 'best': exhaustive or fast is wanted"):
+    with pytest.raises(OptionError, match="tiling search mode 'best': one of library, fast, exhaustive is wanted"):
         search(GemmKernel(Gemm(64, 64, 64)), load_chip("teaching"), "best")
 
 

@@ -1,0 +1,47 @@
+"""The command about kernels: what each computes, who does it, how it is cut, and its tile program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
+from gexplorer.commands.results import require_targets, write_json
+
+
+@click.command(context_settings=SETTINGS)
+@compile_options
+@click.option("--node", metavar="NODE", help="All about one node's kernel: units, landscape of tiles, program.")
+@click.option("--tiling", metavar="MODE", help="library (default), fast or exhaustive.")
+@click.option("--flags", is_flag=True, help="Show the program with the flags between its pipes.")
+@click.option("--json", "json_to", metavar="FILE|-", help="Write the kernels, or the one, as JSON.")
+def kernels(node: str | None, tiling: str | None, flags: bool, json_to: str | None, **common: Any) -> None:
+    """Say which kernels a compiled model has: unit, tile, buffers, what bounds each; or all about one."""
+    require_targets(json_to)
+    compiled = compile_model(**common)
+    from gexplorer.cost.graph import cost_of
+    from gexplorer.hardware.catalogue import load_chip
+    from gexplorer.kernels.stage import generate_kernels
+    from gexplorer.schedule.stage import kernel_names
+    from gexplorer.views.kernels import kernels_detail, node_detail
+
+    if tiling is not None:
+        compiled = compiled.replace(tiling_mode=tiling)
+    chip, mode = load_chip(compiled.options.soc), compiled.options.tiling_mode
+    found = generate_kernels(compiled.graph, chip, mode, names=kernel_names(compiled.memory))
+    cost = cost_of(compiled.graph, chip, tiling=mode, tiles=found.tile_of)
+    if node is not None:
+        from gexplorer.views.lookup import require_name
+
+        require_name(compiled.steps, node)
+        node = found.node_with(node)
+    if json_to is not None:
+        write_json(kernels_detail(found, cost) if node is None else node_detail(found, node), json_to)
+        return
+    from gexplorer.render.terminal_kernels import print_kernel, print_kernels
+
+    if node is None:
+        print_kernels(found, cost)
+    else:
+        print_kernel(found, node, flags=flags)

@@ -1,0 +1,1 @@
+"""The kinds of kernels that have tile programs; one file each, found by ``kernels/registry.py``."""

@@ -1,0 +1,187 @@
+"""What the command line prints about kernels: a table of those that differ, and all about one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from gexplorer.cost.graph import GraphCost
+from gexplorer.kernels.generated import Generated
+from gexplorer.kernels.landscape import Landscape
+from gexplorer.kernels.stage import Kernels
+from gexplorer.kernels.text import to_text
+from gexplorer.render.terminal import console, escape
+from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
+from gexplorer.views.kernels import HeatMap, KernelRow, ProgramRow, heat_map, kernel_rows, kernels_summary, operators_of
+
+# Kernels and operators that are shown before the rest is only counted.
+MOST = 40
+# Size of a heat map.
+ROWS, COLUMNS = 16, 60
+# A character for how much slower than the best a cell's best tile is, up to that; and for the buffers.
+_SHADES = ((1.02, "█"), (1.1, "▓"), (1.5, "▒"), (3.0, "░"), (float("inf"), "·"))
+_LETTERS = {"l0a": "a", "l0b": "b", "l0c": "c", "l1": "1", "ub": "u"}
+
+
+def print_kernels(kernels: Kernels, cost: GraphCost) -> None:
+    """The kernels that differ, those without a program by reason, and what the search took."""
+    out = console()
+    rows, numbers = kernel_rows(kernels, cost), kernels_summary(kernels)
+    out.print(f"[bold]{escape(kernels.chip.name)}[/bold], tiles: {kernels.mode}")
+    out.print(
+        f"  {plural_text(len(kernels), 'kernel')}, {count_text(len(rows))} of them different;"
+        f"\n  {count_text(kernels.generated)} have a tile program, {numbers['lacking']} lack one,"
+        f" {numbers['elsewhere']} need none."
+    )
+    seconds = sum(kernels.seconds.values())
+    out.print(f"  {plural_text(kernels.evaluations, 'tile')} evaluated; {time_text(seconds)} in all\n")
+    made = [row for row in rows if row.programs]
+    if made:
+        out.print(_table(made[:MOST]))
+    if len(made) > MOST:
+        out.print(f"[dim]{plural_text(len(made) - MOST, 'more kernel')}; --json lists them[/dim]")
+    if made:
+        out.print("[dim]buffers: the fullest of a core; tried: tiles evaluated; each: modelled time[/dim]")
+    _print_missing(out, [row for row in rows if row.missing])
+
+
+def print_kernel(kernels: Kernels, node: str, *, flags: bool = False) -> None:
+    """All about the kernel of one node.
+
+    Args:
+        kernels: the kernels stage.
+        node: the node.
+        flags: whether the program is shown with the flags between its pipes.
+    """
+    out = console()
+    kernel = kernels[node]
+    others = f", and {plural_text(kernel.count - 1, 'other')} like it" if kernel.count > 1 else ""
+    out.print(f"[bold]{escape(node)}[/bold] ({escape(kernel.op)}) on {escape(kernels.chip.name)}{others}")
+    if kernel.missing is not None:
+        reason = f"{kernel.missing.operator}: {kernel.missing.reason}"
+        out.print(Padding(f"[yellow]no tile program:[/yellow] {escape(reason)}", (0, 0, 0, 2)))
+    _print_operators(out, operators_of(kernels, kernel, node))
+    programs = kernels.programs_of(node)
+    for number, program in enumerate(programs, 1):
+        if len(programs) > 1:
+            out.print(f"\n[bold]program {number} of {len(programs)}[/bold]")
+        _print_program(out, program, flags=flags)
+
+
+def kernels_lines(kernels: Kernels) -> list[str]:
+    """The kernels stage in the lines that ``gexplorer compile`` prints, with markup."""
+    numbers = kernels_summary(kernels)
+    differ = plural_text(len(kernels.distinct), "kernel that differs", "kernels that differ")
+    lines = [f"{count_text(len(kernels))} launched, {differ}; tiles: {kernels.mode}"]
+    if kernels.lacking:
+        ops = ", ".join(dict.fromkeys(kernel.op for kernel in kernels.lacking))
+        lacking = plural_text(int(str(numbers["lacking"])), "kernel")
+        lines.append(f"[yellow]no tile program[/yellow] for {lacking}: {escape(shortened(ops, 50))}")
+    return lines
+
+
+def _table(rows: Sequence[KernelRow]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column("kernel", no_wrap=True, overflow="ellipsis")
+    for title in ("count", "unit", "tile", "buffers", "tried", "each", "bound by"):
+        table.add_column(title, justify="left" if title in ("unit", "tile", "bound by") else "right", no_wrap=True)
+    for row in rows:
+        first, *more = row.programs
+        us = "" if row.total_us is None else time_text(row.total_us / 1e6)
+        op = escape(shortened(row.op, 16))
+        table.add_row(op, count_text(row.count), row.unit, *_program_cells(first), us, row.bound)
+        for program in more:
+            table.add_row("", "", "", *_program_cells(program), "", "")
+    return table
+
+
+def _program_cells(program: ProgramRow) -> tuple[str, str, str]:
+    level, share = max(program.occupied.items(), key=lambda part: (part[1], part[0]))
+    full = "100 %" if share == 1 else percent_text(share)
+    return escape(shortened(program.tile, 16)), f"{level} {full}", count_text(program.evaluations) or ""
+
+
+def _print_missing(out: Console, rows: Sequence[KernelRow]) -> None:
+    reasons: dict[tuple[str, str], list[KernelRow]] = {}
+    for row in rows:
+        reasons.setdefault((row.missing, row.reason), []).append(row)
+    if not reasons:
+        return
+    out.print("\n[yellow]without a tile program:[/yellow]")
+    for (_, reason), group in sorted(reasons.items(), key=lambda item: -sum(row.count for row in item[1]))[:MOST]:
+        count = sum(row.count for row in group)
+        ops = ", ".join(dict.fromkeys(row.op for row in group))
+        out.print(Padding(f"{count_text(count)} x {escape(shortened(ops, 40))}: {escape(reason)}", (0, 0, 0, 2)))
+
+
+def _print_operators(out: Console, operators: Sequence[tuple[str, str, str]]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for title in ("operator", "unit", "node"):
+        table.add_column(title, no_wrap=True, overflow="ellipsis")
+    for name, op, unit in operators[:MOST]:
+        table.add_row(escape(op), unit, escape(name))
+    out.print()
+    out.print(table)
+    if len(operators) > MOST:
+        out.print(f"[dim]{plural_text(len(operators) - MOST, 'more operator')}[/dim]")
+
+
+def _print_program(out: Console, program: Generated, *, flags: bool) -> None:
+    out.print(f"\ncomputes  {escape(program.text)}")
+    tiles = f"{plural_text(program.program.blocks, 'block')} for {plural_text(program.program.cores, 'core')}"
+    out.print(f"tile      {escape(program.tile_text)}  ({tiles})")
+    for number, part in enumerate(program.occupied):
+        bar = "█" * round(24 * part.share)
+        sizes = f"{bytes_text(part.used_bytes)} of {bytes_text(part.capacity_bytes)}"
+        out.print(f"{'buffers' if number == 0 else '':<9} {part.level:<4}{bar:<24} {sizes}")
+    for number, (path, moved) in enumerate(program.bytes_by_path.items()):
+        out.print(f"{'moves' if number == 0 else '':<9} {path:<9} {count_text(moved):>15} bytes")
+    if program.landscape is not None:
+        _print_landscape(out, program.landscape)
+    out.print()
+    # A line of a program may be longer than a terminal is wide; it must stay one line.
+    click.echo(to_text(program.program, flags=flags), nl=False)
+
+
+def _print_landscape(out: Console, landscape: Landscape) -> None:
+    seen = heat_map(landscape, ROWS, COLUMNS)
+    best = None if landscape.best is None else landscape.space.tile(landscape.best)
+    out.print(f"\ntiles     {count_text(int(landscape.feasible.sum()))} of {count_text(len(landscape.total_us))} fit")
+    if best is not None:
+        order = f"{best.m}x{best.n}x{best.k} {best.order}"
+        us = f"{time_text(landscape.chosen_us / 1e6)}, the best ({order}) {time_text(landscape.best_us / 1e6)}"
+        out.print(f"          the chosen one takes {us}")
+    for line in heat_lines(seen):
+        out.print(line)
+    out.print("[dim]X chosen, B best; others within █ 2 %, ▓ 10 %, ▒ 50 %, ░ 3 times, · slower[/dim]")
+    shown = dict.fromkeys(name for row in seen.blocked for name in row if name)
+    if shown:
+        letters = ", ".join(f"{_LETTERS[name]} {name}" for name in shown)
+        out.print(f"[dim]no tile of the cell fits: {letters}[/dim]")
+
+
+def heat_lines(seen: HeatMap) -> list[str]:
+    """A heat map as lines of text: rows of a block downwards, columns to the right."""
+    width = len(seen.n)
+    ends = f"n = {seen.n[0]}"
+    last = str(seen.n[-1])
+    lines = [f"  rows m  {ends}{last:>{max(1, width - len(ends))}}"]
+    for i, m in enumerate(seen.m):
+        cells = "".join(_cell(seen, i, j) for j in range(width))
+        lines.append(f"{m:>8}  {cells}")
+    return lines
+
+
+def _cell(seen: HeatMap, i: int, j: int) -> str:
+    if seen.chosen == (i, j):
+        return "X"
+    if seen.best == (i, j):
+        return "B"
+    slower = seen.slower[i][j]
+    if slower is None:
+        return _LETTERS[seen.blocked[i][j]]
+    return next(shade for most, shade in _SHADES if slower <= most)
