@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gexplorer.errors import PassError as PassError
     from gexplorer.errors import VerifyError as VerifyError
     from gexplorer.frontends import zoo as zoo
+    from gexplorer.frontends.torch import from_torch as from_torch
+    from gexplorer.offline.session import load_om as load_om
     from gexplorer.passes.base import Pass as Pass
     from gexplorer.passes.manager import register as register
 
@@ -26,6 +28,8 @@ _PUBLIC = {
     "PassError": "gexplorer.errors",
     "VerifyError": "gexplorer.errors",
     "compile": "gexplorer.compiler",
+    "from_torch": "gexplorer.frontends.torch",
+    "load_om": "gexplorer.offline.session",
     "register": "gexplorer.passes.manager",
 }
 
@@ -38,6 +42,8 @@ __all__ = [
     "PassError",
     "VerifyError",
     "compile",
+    "from_torch",
+    "load_om",
     "register",
     "zoo",
 ]

@@ -7,7 +7,7 @@ import re
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
@@ -56,12 +56,33 @@ def cli() -> None:
 
 @cli.command(context_settings=SETTINGS)
 @compile_options
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the offline model (.om), which run runs.")
+@click.option(
+    "--weights",
+    type=click.Choice(["inline", "reference"]),
+    default="inline",
+    help="With -o: copy weights that lie in a file of their own, or only name them.",
+)
+@click.option(
+    "--validate",
+    type=click.Choice(["quick", "full", "off"]),
+    help="How the result is checked: within two seconds (default), in full, or not at all.",
+)
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the summary as JSON; - for standard output.")
 @click.option("--log", "log_to", metavar="FILE|-", help="Write log lines as CANN does; - for standard error.")
-def compile(json_to: str | None, log_to: str | None, **common: Any) -> None:
-    """Compile a model and print what each stage did."""
-    require_targets(json_to, log_to)
-    compiled = compile_model(**common)
+def compile(
+    output: Path | None,
+    weights: Literal["inline", "reference"],
+    validate: str | None,
+    json_to: str | None,
+    log_to: str | None,
+    **common: Any,
+) -> None:
+    """Compile a model and print what each stage did. A result that fails its checks ends with status 1."""
+    require_targets(output, json_to, log_to)
+    compiled = compile_model(validate=validate, **common)
+    if output is not None:
+        compiled.save(output, weights=weights)
     if log_to is not None:
         _write_log(compiled, log_to)
     if json_to is not None:
@@ -70,6 +91,9 @@ def compile(json_to: str | None, log_to: str | None, **common: Any) -> None:
         from gexplorer.render.terminal import print_compilation
 
         print_compilation(compiled)
+    if compiled.validation.status == "failed":
+        click.echo(f"gexplorer: validation failed: {compiled.validation.reason}", err=True)
+        raise click.exceptions.Exit(1)
 
 
 @cli.command(context_settings=SETTINGS)
@@ -192,18 +216,6 @@ def zoo(json_to: str | None) -> None:
     from gexplorer.render.terminal import print_zoo
 
     print_zoo(rows)
-
-
-@cli.command(context_settings=SETTINGS)
-@compile_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out.")
-def report(output: Path | None, **common: Any) -> None:
-    """Write one self-contained HTML page about the compilation."""
-    require_targets(output)
-    compiled = compile_model(**common)
-    path = output or Path(Path(compiled.source.name.partition(":")[0]).name).with_suffix(".html")
-    compiled.report(path)
-    click.echo(f"{path.resolve()}")
 
 
 for _command in all_commands():

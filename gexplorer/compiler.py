@@ -7,33 +7,47 @@ import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gexplorer.cost.between import Between, between_kernels
 from gexplorer.cost.graph import GraphCost, cost_of
 from gexplorer.errors import ModelError, OptionError
 from gexplorer.frontends.onnx import SourceModel, read
+from gexplorer.frontends.torch import from_torch, is_torch_model
 from gexplorer.hardware.catalogue import load_chip
 from gexplorer.ir.graph import Graph
 from gexplorer.ir.symbols import Dim
 from gexplorer.ir.verify import verify
+from gexplorer.kernels.stage import Kernels, generate_kernels
+from gexplorer.kernels.steps import kernel_steps
 from gexplorer.memory.stage import Memory, plan_memory
 from gexplorer.memory.steps import memory_steps, order_step
-from gexplorer.ops.shapes import Facts, bind_inputs, infer_graph, with_types
+from gexplorer.ops.shapes import bind_inputs, infer_graph, with_types
+from gexplorer.ops.shapes.inference import known_contents
 from gexplorer.options import Options, from_environment
 from gexplorer.passes.base import Context, Limits
+from gexplorer.passes.fusion.price import Price
 from gexplorer.passes.manager import Progress, plan, run_passes
-from gexplorer.passes.switches import Plan
+from gexplorer.passes.switches import Plan, is_rule
 from gexplorer.schedule.durations import Durations, durations_of
-from gexplorer.schedule.stage import Schedule, schedule
+from gexplorer.schedule.stage import Schedule, kernel_names, schedule
 from gexplorer.schedule.steps import schedule_steps
 from gexplorer.trace.records import Step, Steps
+from gexplorer.validation.record import Validation
+from gexplorer.validation.stage import validate
+from gexplorer.validation.steps import validation_steps
 
 if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
+    from gexplorer.execution.program import Program
+    from gexplorer.jupyter.explorer import Explorer, PanelWidget
+    from gexplorer.offline.constants import Weights
+    from gexplorer.render.variants import Wanted
     from gexplorer.views.why import Miss
 
     ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
@@ -56,6 +70,8 @@ class Compilation:
         cost: what every kernel of the graph costs on the chip: modelled, with the error of its family beside it.
         durations: modelled time of every kernel that is launched, and which have none.
         schedule: streams, events and timeline by those times; proved free of races.
+        kernels: how each kernel is tiled and what it does, tile by tile.
+        validation: what was checked, and whether the result computes what the model says.
         contents: elements of small integer tensors that shape inference found.
     """
 
@@ -67,6 +83,8 @@ class Compilation:
     cost: GraphCost = field(repr=False)
     durations: Durations = field(repr=False)
     schedule: Schedule = field(repr=False)
+    kernels: Kernels = field(repr=False)
+    validation: Validation = field(repr=False)
     contents: Mapping[str, tuple[Dim, ...]] = field(repr=False)
 
     def __repr__(self) -> str:
@@ -83,11 +101,70 @@ class Compilation:
 
         return summarise(self)
 
-    def report(self, path: str | Path) -> Path:
-        """Writes one self-contained HTML page; returns its path."""
+    def report(self, path: str | Path, *, variants: Wanted = "fitting", tell: Tell | None = None) -> Path:
+        """Writes the explorer as one HTML file that needs nothing else, not even a network.
+
+        Args:
+            path: of the file.
+            variants: which switches work in it: ``fitting`` for as many as add 1 MB at most, ``none``, ``rules`` for
+                all memory modes and rules, or a number of rules.
+            tell: called with how far the work is.
+
+        Returns:
+            The path.
+        """
         from gexplorer.render.report import write_report
 
-        return write_report(self, Path(path))
+        return write_report(self, Path(path), variants=variants, tell=tell)
+
+    @cached_property
+    def program(self) -> Program:
+        """The program that runs: kernels in order, tensors where the memory plan wants them."""
+        from gexplorer.execution.lower import lower
+
+        return lower(self.memory)
+
+    def save(self, path: str | Path, *, weights: Weights = "inline") -> Path:
+        """Writes the offline model, which ``load_om`` runs; whole or not at all.
+
+        Args:
+            path: the file, ``.om`` by custom.
+            weights: ``reference`` names weights that lie in a file of their own instead of copying them.
+
+        Raises:
+            OptionError: the memory plan is not sound, or the file cannot be written.
+            ModelError: a constant cannot be read.
+        """
+        from gexplorer.offline.manifest import About
+        from gexplorer.offline.save import save
+        from gexplorer.offline.tiles import tiles_text
+        from gexplorer.validation.inputs import index_rows
+
+        source, typed = self.source, self.steps[PARSE_STEPS - 1].after
+        rows = {name: found for name in typed.inputs if (found := index_rows(typed, name)) is not None}
+        about = About(
+            source.name, source.sha256, dict(source.graph.opsets), self.options.soc, self.options.as_dict(), rows
+        )
+        kernels = getattr(self, "kernels", None)
+        tiles = "" if kernels is None else tiles_text(kernels)
+        save(Path(path), self.program, about, self.memory, self.schedule, tiles=tiles, weights=weights)
+        return Path(path)
+
+    def explore(self, **traits: Any) -> Explorer:
+        """The live explorer, for a notebook: everything linked, everything to be toggled.
+
+        Args:
+            **traits: ``theme`` (auto, light, dark), ``height`` in px, ``selection``.
+        """
+        from gexplorer.jupyter.explorer import Explorer
+
+        return Explorer(self, **traits)
+
+    def widget(self, panel: str, **traits: Any) -> PanelWidget:
+        """One panel of the explorer by itself: graph, memory, schedule, traffic, roofline, tiling, time, rules, log."""
+        from gexplorer.jupyter.explorer import PanelWidget
+
+        return PanelWidget(self, panel, **traits)
 
     def replace(self, **changes: object) -> Compilation:
         """The same model compiled with other options; mappings such as ``fusion`` are merged.
@@ -96,6 +173,15 @@ class Compilation:
         """
         options = self.options.with_changes(changes)
         return self if options == self.options else compile_source(self.source, options, previous=self)
+
+    @property
+    def between(self) -> Between:
+        """The values between the kernels: what each costs HBM, and what fusing over it would save."""
+        return self._between
+
+    @cached_property
+    def _between(self) -> Between:
+        return between_kernels(self.graph, self.cost)
 
     @property
     def context(self) -> Context:
@@ -122,15 +208,16 @@ class Compilation:
         if node is not None:
             require_name(self.steps, node)
         if every:
-            return every_miss(self.steps, self.plan, self.context, rule, node)
-        return near_misses(self.steps, rule, node)
+            return every_miss(self.steps, self.plan, self.context, rule, node, between=self.between)
+        return near_misses(self.steps, rule, node, between=self.between)
 
 
 def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) -> Compilation:
     """Compiles a model.
 
     Args:
-        model: path of an ONNX file, name of a zoo model (``qwen2.5-7b:layers=2``), or a model in memory.
+        model: path of an ONNX file, name of a zoo model (``qwen2.5-7b:layers=2``), or a model in memory: of onnx or
+            onnx_ir; of torch where it knows its inputs (an exported program, a traced module; else ``from_torch``).
         tell: called before each pass with how far the work is.
         **options: fields of ``Options``, such as ``soc``, ``shapes`` and ``fusion``.
 
@@ -140,10 +227,16 @@ def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) ->
         OptionError: an option cannot be used.
         PassError: a pass failed; ``error.steps`` holds the steps up to there.
     """
-    chosen = Options().with_changes({**from_environment(os.environ), **options})
-    load_chip(chosen.soc)  # an unknown chip is told before the work
+    chosen = options_from(options)
     with paused_gc():
         return compile_source(load(model), chosen, tell=tell)
+
+
+def options_from(wanted: Mapping[str, object]) -> Options:
+    """What is wanted, over what the environment says. Raises OptionError, also for a chip that is not known."""
+    chosen = Options().with_changes({**from_environment(os.environ), **wanted})
+    load_chip(chosen.soc)
+    return chosen
 
 
 def load(model: ModelLike) -> SourceModel:
@@ -158,6 +251,8 @@ def load(model: ModelLike) -> SourceModel:
             return replace(read(zoo.build(name, **options)), name=model)
         except ValueError as error:
             raise OptionError(str(error)) from None
+    if is_torch_model(model):
+        return read(from_torch(model))
     return read(model)
 
 
@@ -179,10 +274,11 @@ def compile_source(
         if not steps:
             steps, contents = _parse(source, options)
         done = len(steps) - PARSE_STEPS
+        context = _context(options, contents, chosen)
         steps += run_passes(
             steps[-1].after,
             chosen.passes[done:],
-            _context(options, contents, chosen),
+            context,
             first_index=len(steps),
             earlier=steps,
             tell=tell or (lambda progress: None),
@@ -192,11 +288,16 @@ def compile_source(
         verify(steps[-1].after)
         memory = _memory(steps[-1].after, options, previous)
         steps += _kept(previous, "memory", memory, steps) or memory_steps(memory, len(steps))
-        cost = _cost(steps[-1].after, options, previous)
+        kernels = _kernels(memory, options, previous)  # before the schedule: its times depend on the tiles
+        cost = _cost(memory.graph, options, previous, context, kernels)
         durations = durations_of(memory, cost)
         timetable = _schedule(memory, durations, options, previous)
         steps += _kept(previous, "schedule", timetable, steps) or schedule_steps(timetable, len(steps))
-        result = Compilation(source, options, Steps(steps), chosen, memory, cost, durations, timetable, contents)
+        steps += _kept(previous, "kernels", kernels, steps) or kernel_steps(kernels, len(steps))
+        checks = _validation(source, steps, memory, timetable, options, previous)
+        steps += _kept(previous, "validation", checks, steps) or validation_steps(checks, memory.graph, len(steps))
+        made = (memory, cost, durations, timetable, kernels, checks)
+        result = Compilation(source, options, Steps(steps), chosen, *made, contents)
     if options.verify == "per-step":
         from gexplorer.validation.equality import require_equal_steps
 
@@ -210,10 +311,11 @@ def _reused(previous: Compilation, options: Options, chosen: Plan) -> tuple[list
     if old.shapes != options.shapes or _limits(old) != _limits(options):
         return [], {}
     same = 0
+    priced_alike = old.fuse_when == options.fuse_when and (options.fuse_when == "always" or old.soc == options.soc)
     for before, now in zip(previous.plan.passes, chosen.passes, strict=False):
         off = (previous.plan.matches_off.get(now.name), chosen.matches_off.get(now.name))
         allowed = (old.allowed.get(now.name), options.allowed.get(now.name))
-        if before is not now or off[0] != off[1] or allowed[0] != allowed[1]:
+        if before is not now or off[0] != off[1] or allowed[0] != allowed[1] or (is_rule(now) and not priced_alike):
             break
         same += 1
     return list(previous.steps[: PARSE_STEPS + same]), previous.contents
@@ -224,11 +326,12 @@ def _kept(previous: Compilation | None, stage: str, result: object, steps: Seque
     if previous is None or getattr(previous, stage) is not result:
         return []
     kept = [step for step in previous.steps if step.stage == stage]
-    return kept if kept[0].index == len(steps) else []
+    return kept if kept and kept[0].index == len(steps) else []
 
 
 def _context(options: Options, contents: Mapping[str, tuple[Dim, ...]], chosen: Plan) -> Context:
-    return Context(_limits(options), contents, chosen.matches_off, options.allowed)
+    price = Price(load_chip(options.soc)) if options.fuse_when == "if_profitable" else None
+    return Context(_limits(options), contents, chosen.matches_off, options.allowed, price)
 
 
 def _memory(graph: Graph, options: Options, previous: Compilation | None) -> Memory:
@@ -239,10 +342,44 @@ def _memory(graph: Graph, options: Options, previous: Compilation | None) -> Mem
     return previous.memory if previous.memory.wishes == wishes else previous.memory.again(wishes)
 
 
-def _cost(graph: Graph, options: Options, previous: Compilation | None) -> GraphCost:
-    if previous is not None and previous.graph is graph and previous.options.soc == options.soc:
+def _kernels(memory: Memory, options: Options, previous: Compilation | None) -> Kernels:
+    """The kernels stage; the kernels of the same launches on the same chip by the same search are the same."""
+    chip, mode, names = load_chip(options.soc), options.tiling_mode, kernel_names(memory)
+    known = previous.kernels if previous is not None else None
+    if known is not None and known.is_for(memory.graph, names, chip, mode):
+        return known
+    return generate_kernels(memory.graph, chip, mode, names=names, previous=known)
+
+
+def _cost(
+    graph: Graph, options: Options, previous: Compilation | None, context: Context, kernels: Kernels
+) -> GraphCost:
+    """What the graph costs with a library's tiles, or with those that were searched."""
+    if previous is not None and previous.kernels is kernels:
         return previous.cost
-    return cost_of(graph, load_chip(options.soc))
+    chip = load_chip(options.soc)
+    if options.tiling_mode != "library":
+        return cost_of(graph, chip, tiles=kernels.tile_of)
+    return cost_of(graph, chip, costs=context.judge.costs if isinstance(context.judge, Price) else None)
+
+
+def _validation(
+    source: SourceModel,
+    steps: Sequence[Step],
+    memory: Memory,
+    timetable: Schedule,
+    options: Options,
+    previous: Compilation | None,
+) -> Validation:
+    """The validation stage; what was checked of the same plan and schedule need not be checked again."""
+    if (
+        previous is not None
+        and previous.validation.level == options.validate
+        and previous.memory is memory
+        and previous.schedule is timetable
+    ):
+        return previous.validation
+    return validate(steps, memory, timetable, level=options.validate, original=source.original)
 
 
 def _schedule(memory: Memory, durations: Durations, options: Options, previous: Compilation | None) -> Schedule:
@@ -288,15 +425,7 @@ def _parse(source: SourceModel, options: Options) -> tuple[list[Step], Mapping[s
         seconds=perf_counter() - start,
         summary="Infers the type of every value from the inputs alone; what the file declares inside is not trusted.",
     )
-    return [reading, inferring], _contents(facts)
-
-
-def _contents(facts: Facts) -> dict[str, tuple[Dim, ...]]:
-    """Known elements of small integer tensors, nested graphs included (names are unique over all of them)."""
-    found = {name: fact.content for name, fact in facts.items() if fact.content is not None}
-    for inner in facts.nested.values():
-        found |= _contents(inner)
-    return found
+    return [reading, inferring], known_contents(facts)
 
 
 @contextmanager

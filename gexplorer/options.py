@@ -15,6 +15,9 @@ from gexplorer.schedule.modes import parse_mode
 
 Verify = Literal["off", "per-step"]
 FusionMode = Literal["full", "fast"]
+VALIDATION_LEVELS = ("quick", "full", "off")
+FuseWhen = Literal["always", "if_profitable"]
+TilingMode = Literal["library", "fast", "exhaustive"]
 DimText = int | str
 
 _SWITCH = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
@@ -38,11 +41,18 @@ class Options:
         allowed: for a rule, the values that attributes of its kernel may have.
         priorities: rules (by our name or GE's) that run before all others, lower numbers first.
         fusion_mode: ``fast`` leaves out costly rules; the articles' GE_FUSION_PASS_MODE.
+        fuse_when: ``if_profitable`` prices every fusion on the chip and declines those that make their place slower;
+            ``always``, like the real GE, asks for no price.
         fold_read_bytes: constant folding reads at most so many bytes for one fold.
         fold_growth_bytes: one fold may add at most so many bytes to the model.
         verify: ``per-step`` runs the model after every step and compares it with the model as read.
         seeds: seeds of the random inputs for ``verify``.
+        validate: how the result is checked: ``quick`` within about two seconds, ``full``, or ``off``; the environment
+            variable GEXPLORER_VALIDATE says it too.
         order: execution order: ``as_written``, GE's ``bfs``, ``dfs``, ``rdfs``, ``stable_rdfs``, or ``memory_aware``.
+        tiling_mode: how tiles of products are found: ``library`` takes what a library would (validated against
+            published silicon), ``fast`` searches a twentieth of all, ``exhaustive`` all; the articles'
+            GE_TILING_SEARCH_MODE.
         streams: how kernels are spread over streams: ``single``, ``dependency``, ``cube_vector`` (GE: ``cv``), or
             ``streams:N`` (GE: ``LoadBalance:N``).
         memory: how memory is planned: ``fast``, ``balanced``, ``exact``, ``safe``, or the name of a planner.
@@ -65,11 +75,14 @@ class Options:
     allowed: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
     fusion_mode: FusionMode = "full"
+    fuse_when: FuseWhen = "always"
     fold_read_bytes: int = 1 << 20
     fold_growth_bytes: int = 1 << 20
     verify: Verify = "off"
     seeds: tuple[int, ...] = (0,)
+    validate: str = "quick"
     order: str = "as_written"
+    tiling_mode: TilingMode = "library"
     streams: str = "single"
     memory: str = "balanced"
     memory_alignment: str = "ge"
@@ -97,6 +110,10 @@ class Options:
             raise OptionError(f"verify: one of {', '.join(get_args(Verify))} is wanted, not {self.verify!r}")
         if self.fusion_mode not in get_args(FusionMode):
             raise OptionError(f"fusion_mode: full or fast is wanted, not {self.fusion_mode!r}")
+        if self.fuse_when not in get_args(FuseWhen):
+            raise OptionError(f"fuse_when: always or if_profitable is wanted, not {self.fuse_when!r}")
+        if self.tiling_mode not in get_args(TilingMode):
+            raise OptionError(f"tiling_mode: library, fast or exhaustive is wanted, not {self.tiling_mode!r}")
         if not isinstance(given["soc"], str) or not self.soc:
             raise OptionError("soc: the name of a chip is wanted")
         if not isinstance(given["order"], str) or self.order not in ORDERS:
@@ -104,6 +121,8 @@ class Options:
         if not isinstance(given["streams"], str):
             raise OptionError(f"streams: the name of a mode is wanted, not {given['streams']!r}")
         parse_mode(self.streams)
+        if self.validate not in VALIDATION_LEVELS:
+            raise OptionError(f"validate: one of {', '.join(VALIDATION_LEVELS)} is wanted, not {self.validate!r}")
         if given["enable_mem_reuse"] not in (True, False):
             raise OptionError(f"enable_mem_reuse: true or false is wanted, not {given['enable_mem_reuse']!r}")
         if given["mem_allocator_strategy"] not in (0, 1):
@@ -163,7 +182,7 @@ def _in_our_names(changes: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    """Options that environment variables set: two of the articles (the real GE has none of those), one of GE.
+    """Options that environment variables set: of the articles (the real GE has none of those), of GE, and one of ours.
 
     Raises:
         OptionError: a variable has a value that means nothing.
@@ -179,6 +198,13 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
         if planning not in ("fast", "safe"):
             raise OptionError(f"GE_MEM_PLANNING_MODE: fast or safe is wanted, not {planning!r}")
         found["memory"] = planning
+    tiling = environment.get("GE_TILING_SEARCH_MODE")
+    if tiling is not None:
+        if tiling not in get_args(TilingMode):
+            raise OptionError(f"GE_TILING_SEARCH_MODE: library, fast or exhaustive is wanted, not {tiling!r}")
+        found["tiling_mode"] = tiling
+    if (level := environment.get("GEXPLORER_VALIDATE")) is not None:
+        found["validate"] = level
     if (names := environment.get("OP_NO_REUSE_MEM")) is not None:
         found["no_reuse"] = parse_never_reuse(names)
     return found
@@ -200,6 +226,12 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[DimText, ...]]:
     return shapes
 
 
+def parse_bytes(text: str) -> int:
+    """A number of bytes from ``65536``, ``0x1000``, ``8M`` or ``8 GiB``. Raises ValueError."""
+    size = _SIZE.fullmatch(text.strip())
+    return int(text, 0) if size is None else int(size[1]) << 10 * (1 + "KMGT".index(size[2].upper()))
+
+
 def parse_settings(texts: Sequence[str]) -> dict[str, object]:
     """Option values from ``KEY=VALUE`` texts, converted to the type of the option. Raises OptionError."""
     defaults = Options()
@@ -213,8 +245,8 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
         try:
             if isinstance(default, bool):
                 settings[key] = _SWITCH[value.lower()]
-            elif key in _BYTES and (size := _SIZE.fullmatch(value.strip())):
-                settings[key] = int(size[1]) << 10 * (1 + "KMGT".index(size[2].upper()))
+            elif key in _BYTES:
+                settings[key] = parse_bytes(value)
             elif isinstance(default, int):
                 settings[key] = int(value, 0)
             elif key == "no_reuse":

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,9 @@ from hypothesis import settings
 
 settings.register_profile("gexplorer", deadline=None)  # a busy machine is no failure
 settings.load_profile("gexplorer")
+
+# Thousands of compilations: checking each would take longer than all the rest. Tests of validation ask for it.
+os.environ.setdefault("GEXPLORER_VALIDATE", "off")
 
 GOLDEN = Path(__file__).parent / "golden"
 

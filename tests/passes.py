@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from textwrap import dedent, indent
 
-from gexplorer.compiler import _contents
 from gexplorer.errors import ModelError
 from gexplorer.ir.graph import Graph
 from gexplorer.ir.text import from_text, to_text
 from gexplorer.ir.verify import verify
 from gexplorer.ops.shapes import infer_graph, with_types
+from gexplorer.ops.shapes.inference import known_contents
 from gexplorer.passes.base import Context, Limits, Pass
 from gexplorer.passes.manager import run_passes
 from gexplorer.trace.records import Step
@@ -40,7 +40,7 @@ def lines_of(graph: Graph) -> str:
 def run(pass_class: type[Pass], model: str | Graph, *, opset: int = 17, limits: Limits | None = None) -> Step:
     """One run of a pass, with all that must hold whatever it did."""
     graph = graph_of(model, opset) if isinstance(model, str) else model
-    context = Context(limits or Limits(), _contents(infer_graph(graph)))
+    context = Context(limits or Limits(), known_contents(infer_graph(graph)))
     (step,) = run_passes(graph, [pass_class], context)
     (again,) = run_passes(step.after, [pass_class], context)
     assert again.rewrites == ()

@@ -45,18 +45,31 @@ def chips(chip: str | None, json_to: str | None) -> None:
 @click.option("--all", "every", is_flag=True, help="Show every point, not only those furthest off.")
 @click.option("--hold-out", is_flag=True, help="Fit again without each source and predict it (half a minute).")
 @click.option("--sensitivity", is_flag=True, help="Change each fitted constant by a fifth.")
+@click.option("--plot", "plot_to", type=click.Path(path_type=Path), help="Draw model over measurement, .svg or .html.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write errors and points as JSON; - for standard output.")
-def validate_cost(points: Path | None, every: bool, hold_out: bool, sensitivity: bool, json_to: str | None) -> None:
+def validate_cost(
+    points: Path | None, every: bool, hold_out: bool, sensitivity: bool, plot_to: Path | None, json_to: str | None
+) -> None:
     """Run the cost model on measured kernels and print its errors by family.
 
     The CSV's columns: op, device, M_or_shape, N, K, dtype, tile_MxNxK, time_us, cube_ratio_pct, load_ratio_pct,
     store_ratio_pct, source; tile and ratios may be empty.
     """
-    require_targets(json_to)
+    require_targets(json_to, plot_to)
+    if plot_to is not None:
+        from gexplorer.render.parity import require_ending
+
+        require_ending(plot_to)
     from gexplorer.cost.points import PUBLISHED, read_points
     from gexplorer.views.validate_cost import validation, validation_json
 
     found = validation(read_points(points or PUBLISHED), held_out=hold_out, sensitive=sensitivity)
+    if plot_to is not None:
+        from gexplorer.render.parity import write_parity
+        from gexplorer.views.parity import parity
+
+        write_parity(parity(found), plot_to)
+        click.echo(f"{plot_to}: model over measurement, {len(found.predictions)} points", err=True)
     if json_to is not None:
         write_json(validation_json(found), json_to)
         return

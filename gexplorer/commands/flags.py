@@ -57,8 +57,24 @@ def compile_options(command: Command) -> Command:
     return command
 
 
-def compile_model(
-    model: str,
+def compile_model(model: str, *, validate: str | None = "off", **flags: Any) -> Compilation:
+    """Compiles what the common flags ask for, with progress when somebody watches.
+
+    Args:
+        model: the model.
+        validate: how the result is checked; None for what the environment says, or as ``Options`` has it.
+        **flags: the common flags.
+    """
+    from gexplorer.compiler import compile as compile_  # the heavy imports start here
+
+    options = wanted_options(**flags)
+    if validate is not None:
+        options.setdefault("validate", validate)
+    with progress() as tell:
+        return compile_(model, tell=tell, **options)
+
+
+def wanted_options(
     soc: str | None,
     shapes: tuple[str, ...],
     preset: str | None,
@@ -68,9 +84,8 @@ def compile_model(
     memory: str | None,
     disable_reuse_memory: int | None,
     settings: tuple[str, ...],
-) -> Compilation:
-    """Compiles what the common flags ask for, with progress when somebody watches."""
-    from gexplorer.compiler import compile as compile_  # the heavy imports start here
+) -> dict[str, object]:
+    """The options that the common flags set, by name."""
     from gexplorer.options import parse_settings, parse_shapes
 
     options = parse_settings(settings)
@@ -84,8 +99,7 @@ def compile_model(
         options["memory"] = memory
     if disable_reuse_memory is not None:
         options["disable_reuse_memory"] = disable_reuse_memory
-    with _progress() as tell:
-        return compile_(model, tell=tell, **options)
+    return options
 
 
 def switches_of(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) -> dict[str, object]:
@@ -108,7 +122,7 @@ def switches_of(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) 
 
 
 @contextmanager
-def _progress() -> Generator[Callable[[Progress], None] | None]:
+def progress() -> Generator[Callable[[Progress], None] | None]:
     """A progress line on stderr, only on a terminal and only for work longer than a second."""
     if not sys.stderr.isatty():
         yield None

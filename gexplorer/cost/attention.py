@@ -34,12 +34,14 @@ class AttentionTraffic:
 
     Attributes:
         loaded: Q once, K and V once for every block of queries, as far as its last query sees.
+        masks: the mask's part of each tile of scores, to the vector unit.
         out: the output.
         sums: scores and partial outputs, from the cube to the vector unit.
         probabilities: from the vector unit to the cube.
     """
 
     loaded: Floats
+    masks: Floats
     out: Floats
     sums: Floats
     probabilities: Floats
@@ -47,7 +49,7 @@ class AttentionTraffic:
     @property
     def operands(self) -> Floats:
         """Bytes between memory and the cores, but for what the two kinds of core hand over."""
-        return self.loaded + self.out
+        return self.loaded + self.masks + self.out
 
     @property
     def hand_over(self) -> Floats:
@@ -72,6 +74,7 @@ def attention_traffic(work: Attention, tiles: AttentionTiles) -> AttentionTraffi
     each = np.ones(len(tiles.keys))
     return AttentionTraffic(
         loaded=work.heads * (work.queries * work.width + keys_and_values) * e,
+        masks=work.heads * scores * work.mask_bytes,
         out=work.heads * work.queries * work.columns * e * each,
         sums=work.heads * (scores + partial) * ACCUMULATOR_BYTES,
         probabilities=work.heads * scores * e,
@@ -83,7 +86,8 @@ def attention_cost(work: Attention, chip: Chip, tiles: AttentionTiles | None = N
 
     For a tile of scores: the cube computes Q K^T, the vector unit the softmax, the cube P V, the vector unit adds
     that to the output after scaling it down. All run at once, a tile apart each, so a tile takes as long as the
-    busiest pipe; the first tile of a block fills the pipeline. A block of queries stays on one core.
+    busiest pipe; the first tile of a block fills the pipeline. A block of queries stays on one core. Blocks are dealt
+    out by their length, under a causal mask the last queries first, so the busiest core has the first of each round.
     """
     tiles = tiles or AttentionTiles.of(*USUAL_TILE)
     q, k = np.minimum(tiles.queries, work.queries), np.minimum(tiles.keys, work.keys)
@@ -91,15 +95,15 @@ def attention_cost(work: Attention, chip: Chip, tiles: AttentionTiles | None = N
     step = np.maximum.reduce([*tile.values()])
     fill = sum(tile.values()) - step
     blocks = work.heads * ceil_div(work.queries, q)
-    steps = work.scores / work.queries / k
     waves = ceil_div(blocks, chip.cube_cores)
+    steps = _busiest_core_keys(work, chip, tiles, waves) / k
     startup = chip.paths["gm->l1"].startup_us + chip.paths["ub->gm"].startup_us
-    body = waves * (steps * step + fill) + startup
+    body = steps * step + waves * fill + startup
 
     traffic = attention_traffic(work, tiles)
     through_l2 = chip.cube_vector_path == "gm"
     hbm_us = work.compulsory_bytes / chip.hbm.achieved_bytes_per_us
-    pipes: dict[Pipe, Floats] = {name: waves * steps * us for name, us in tile.items()}
+    pipes: dict[Pipe, Floats] = {name: steps * us for name, us in tile.items()}
     pipes["hbm"] = np.full(len(q), hbm_us)
     return KernelCost(
         total_us=chip.launch.mixed_us + np.maximum(body, hbm_us),
@@ -108,7 +112,7 @@ def attention_cost(work: Attention, chip: Chip, tiles: AttentionTiles | None = N
         hbm_bytes=np.full(len(q), work.compulsory_bytes),
         l2_bytes=traffic.operands + through_l2 * traffic.hand_over,
         l1_bytes=traffic.loaded + traffic.probabilities,
-        ub_bytes=traffic.sums + traffic.probabilities + traffic.out,
+        ub_bytes=traffic.sums + traffic.masks + traffic.probabilities + traffic.out,
         compulsory_bytes=work.compulsory_bytes,
         waves=waves,
         tail_idle=1 - blocks / (waves * chip.cube_cores),
@@ -122,6 +126,18 @@ def _blocks(work: Attention, tiles: AttentionTiles) -> tuple[Floats, Floats]:
     rows = np.clip(work.queries - first, 0, step).astype(float)
     seen = np.clip(work.keys - work.queries + first + step, 0, work.keys) if work.causal else work.keys
     return rows, np.where(rows > 0, seen, 0.0)
+
+
+def _busiest_core_keys(work: Attention, chip: Chip, tiles: AttentionTiles, waves: Ints) -> Floats:
+    """Keys that the busiest core goes along in all its blocks, [T]; a head's blocks differ under a causal mask only."""
+    _, keys = _blocks(work, tiles)
+    if not work.causal:
+        return waves * keys[:, 0]
+    longest_first = np.sort(keys, axis=1)[:, ::-1]
+    rounds = np.arange(int(waves.max()))
+    block = rounds * chip.cube_cores // work.heads  # of a head, by length: all heads' longest come first
+    taken = longest_first[:, np.minimum(block, keys.shape[1] - 1)]
+    return np.where(rounds < waves[:, None], taken, 0.0).sum(axis=1)
 
 
 def _tile_us(work: Attention, chip: Chip, q: Ints, k: Ints) -> dict[Pipe, Floats]:
@@ -140,17 +156,17 @@ def _tile_us(work: Attention, chip: Chip, q: Ints, k: Ints) -> dict[Pipe, Floats
     vector = vector_bytes / unit.bytes_per_cycle / chip.vector_per_cube / chip.cycles_per_us
 
     sums, probabilities = (scores + outputs) * float(ACCUMULATOR_BYTES), scores * e
-    keys_and_values = k * (work.width + work.columns) * e
+    keys_and_values, masks = k * (work.width + work.columns) * e, scores * work.mask_bytes
     rate = {path: chip.paths[path].bytes_per_us for path in chip.paths}
     if chip.cube_vector_path == "direct":
         return {
             "cube": cube,
             "vector": vector,
-            "mte2": keys_and_values / rate["gm->l1"],
+            "mte2": keys_and_values / rate["gm->l1"] + masks / rate["gm->ub"],
             "mte3": probabilities / rate["ub->l1"],
             "fixpipe": sums / rate["l0c->ub"],
         }
-    into_ub = sums / chip.vector_per_cube / rate["gm->ub"]
+    into_ub = (sums + masks) / chip.vector_per_cube / rate["gm->ub"]
     return {
         "cube": cube,
         "vector": vector,

@@ -44,8 +44,9 @@ def attention_of_operator(node: Node, inputs: Sequence[Type | None], outputs: Se
         keys += _shape(past)[2]
     causal = bool(_number(node, "is_causal", _number(node, "unidirectional", int(node.op == "GroupQueryAttention"))))
     mask = node.op == "Attention" and len(node.inputs) > 3 and bool(node.inputs[3])
+    read = _mask_bytes(inputs[3], queries, keys) if mask else 0.0
     return _checked(
-        Attention(batch * heads, queries, keys, width, columns, tensor.dtype, batch * kv_heads, causal, int(mask))
+        Attention(batch * heads, queries, keys, width, columns, tensor.dtype, batch * kv_heads, causal, int(mask), read)
     )
 
 
@@ -81,7 +82,27 @@ def attention_of_body(body: Graph, node: Node, parts: tuple[Node, Node, set[str]
         if other.name in inside and other not in (scores, weighted)
     )
     causal = bool(_number(node, "causal", 0))
-    return _checked(Attention(heads, queries, keys, q[-1], v[-1], tensor.dtype, kv_heads, causal, passes))
+    read = 0.0 if causal else _masks_of(body, inside, queries, keys)
+    return _checked(Attention(heads, queries, keys, q[-1], v[-1], tensor.dtype, kv_heads, causal, passes, read))
+
+
+def _masks_of(body: Graph, inside: set[str], queries: int, keys: int) -> float:
+    """Bytes that the operators between the two products read from outside for every score."""
+    found: dict[str, float] = {}
+    for other in body.order:
+        if other.name in inside and other.op in _PASSES:
+            for name in other.inputs:
+                value = body.values.get(name)
+                if value is not None and value.producer not in inside:
+                    found[name] = _mask_bytes(value.type, queries, keys)
+    return sum(found.values())
+
+
+def _mask_bytes(type_: Type | None, queries: int, keys: int) -> float:
+    """Bytes of an element where a tensor has one for every score; one row for all queries is next to nothing."""
+    if not isinstance(type_, TensorType) or type_.shape is None or type_.shape[-2:] != (queries, keys) or queries == 1:
+        return 0.0
+    return type_.dtype.bits / 8
 
 
 def _checked(work: Attention) -> Attention:

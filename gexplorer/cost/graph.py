@@ -10,8 +10,8 @@ from gexplorer.cost.accuracy import published_accuracy
 from gexplorer.cost.host import host_cost
 from gexplorer.cost.kernel import KernelCost
 from gexplorer.cost.kernel_work import Family, HostWork, KernelWork, NoKernel, Uncosted
-from gexplorer.cost.l2 import compulsory_bytes, resident_bytes, sources_of
-from gexplorer.cost.staged import Costs, Tile, Tiling, shares_of
+from gexplorer.cost.l2 import account, compulsory_bytes, sources_of
+from gexplorer.cost.staged import Costs, Tile, Tiler, Tiling, shares_of
 from gexplorer.cost.work import Gemm
 from gexplorer.cost.work_of_node import work_of_node
 from gexplorer.hardware.spec import Chip
@@ -210,19 +210,27 @@ class GraphCost:
         return tuple(sorted(totals, key=lambda total: (-total.total_us, total.name)))
 
 
-def cost_of(graph: Graph, chip: Chip, *, tiling: Tiling = "fast", costs: Costs | None = None) -> GraphCost:
+def cost_of(
+    graph: Graph,
+    chip: Chip,
+    *,
+    tiling: Tiling = "fast",
+    costs: Costs | None = None,
+    tiles: Tiler | None = None,
+) -> GraphCost:
     """What a compiled graph costs.
 
     Args:
         graph: the graph, in the order in which it runs.
         chip: the chip.
-        tiling: ``fast`` gives each product a library's tile, ``exhaustive`` the best that fits.
+        tiling: ``library`` and ``fast`` give each product a library's tile, ``exhaustive`` the best that fits.
         costs: costs of the same chip that are known already, such as those of another step.
+        tiles: gives products the tiles that the kernels stage has searched (``Kernels.tile_of``); not with ``costs``.
 
     Raises:
         OptionError: there is no such tiling.
     """
-    known = costs if costs is not None else Costs(chip, tiling)
+    known = costs if costs is not None else Costs(chip, tiling, tiles)
     works: list[tuple[str, KernelWork | HostWork]] = []
     uncosted: list[UncostedRow] = []
     for node in graph.order:
@@ -235,7 +243,7 @@ def cost_of(graph: Graph, chip: Chip, *, tiling: Tiling = "fast", costs: Costs |
     unknown = {row.node for row in uncosted}
     launched = {name for name, _ in works} | unknown
     kernels = [node for node in graph.order if node.name in launched]
-    resident = resident_bytes(graph, kernels, source, chip.l2_usable * chip.capacity.l2_bytes, unknown)
+    resident = account(graph, kernels, source, chip.l2_usable * chip.capacity.l2_bytes, unknown).spared
     least = compulsory_bytes(graph, kernels, source, unknown)
     rows = [_row(graph, name, work, resident, known) for name, work in works]
     distinct = len({row.work for row in rows})

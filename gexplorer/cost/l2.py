@@ -9,6 +9,7 @@ its bytes count for no kernel. Evidence for the rule: an 84 MB copy runs above t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from gexplorer.ir.graph import Graph, Node
 from gexplorer.ops.table import entry_of
@@ -51,10 +52,25 @@ def _read_inside(body: Graph, formal: str) -> float:
     )
 
 
-def resident_bytes(
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What goes to HBM and comes from it, value by value; views count as what they are views of.
+
+    Attributes:
+        spared: for each kernel by name the bytes of its inputs and outputs that L2 spares HBM.
+        fetched: bytes of a value that a kernel, (kernel, value), fetches from HBM.
+        written: bytes of a value that go to HBM when it is made.
+    """
+
+    spared: Mapping[str, float]
+    fetched: Mapping[tuple[str, str], float]
+    written: Mapping[str, float]
+
+
+def account(
     graph: Graph, kernels: Sequence[Node], source: Mapping[str, str], usable_bytes: float, opaque: Collection[str] = ()
-) -> dict[str, float]:
-    """For each kernel by name the bytes of its inputs and outputs that L2 spares HBM.
+) -> Account:
+    """What L2 spares HBM, by kernel and by value.
 
     Args:
         graph: the graph.
@@ -68,6 +84,7 @@ def resident_bytes(
     held: dict[str, float] = {}  # how much of it that was; of a table only what was picked
     missed: set[str] = set()  # values that some kernel did not find
     spared: dict[str, float] = {}
+    fetched: dict[tuple[str, str], float] = {}
     sizes: dict[str, tuple[str, float]] = {}  # who made a value, and its bytes
     results = {source.get(name, name) for name in graph.outputs}
     read_at_all: set[str] = set()
@@ -89,9 +106,11 @@ def resident_bytes(
                 there = min(size, held[origin])
                 spared[node.name] += there
                 passed += size - there
+                fetched[node.name, origin] = size - there
             else:
                 passed += size
                 missed.add(origin)
+                fetched[node.name, origin] = size
             held[origin] = max(size, held.get(origin, 0.0))
         touched |= dict.fromkeys(seen, passed)
         for name in node.outputs:
@@ -102,10 +121,12 @@ def resident_bytes(
                 sizes[name] = (node.name, float(size) if isinstance(size, int) else 0.0)
                 held[name] = sizes[name][1]
                 touched[name] = passed
+    written: dict[str, float] = {}
     for name, (maker, size) in sizes.items():
-        if name not in results and name not in missed and name in read_at_all:
-            spared[maker] += size
-    return spared
+        stays = name not in results and name not in missed and name in read_at_all
+        written[name] = 0.0 if stays else size
+        spared[maker] += size - written[name]
+    return Account(spared, fetched, written)
 
 
 def compulsory_bytes(

@@ -94,6 +94,20 @@ def best_split(stages: tuple[Stage, ...], costs: Costs) -> tuple[float, tuple[tu
     return best
 
 
+def split_times(stages: tuple[Stage, ...], costs: Costs) -> tuple[float, ...]:
+    """The best time of stages as one kernel, as two that follow each other, and so on, one for each stage at last."""
+    us = {(a, b): costs.stages_us(stages[a:b]) for a in range(len(stages)) for b in range(a + 1, len(stages) + 1)}
+    best = [us[0, b] for b in range(1, len(stages) + 1)]  # of the stages before b, in as many kernels as by now
+    times = [best[-1]]
+    for count in range(2, len(stages) + 1):
+        best = [
+            min((best[a - 1] + us[a, b] for a in range(count - 1, b)), default=float("inf"))
+            for b in range(1, len(stages) + 1)
+        ]
+        times.append(best[-1])
+    return tuple(times)
+
+
 def _warning(row: KernelRow, work: KernelWork, costs: Costs) -> OverFusion | None:
     whole = costs.stages_us(work.stages)
     us, parts = best_split(work.stages, costs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
@@ -24,8 +24,10 @@ from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
 from gexplorer.ir.dtypes import DType
 
-Tiling = Literal["fast", "exhaustive"]
-TILINGS: tuple[Tiling, ...] = ("fast", "exhaustive")
+Tiling = Literal["library", "fast", "exhaustive"]
+TILINGS: tuple[Tiling, ...] = ("library", "fast", "exhaustive")
+# Says which tile a product has on a chip; None for what the tiling says.
+Tiler = Callable[[Gemm, Chip], GemmTiles | None]
 Tile = tuple[int, int, int]
 
 
@@ -62,12 +64,14 @@ class Costs:
 
     Attributes:
         chip: the chip.
-        tiling: ``fast`` takes a library's tile, ``exhaustive`` looks at every tile that fits.
+        tiling: ``library`` and ``fast`` take a library's tile, ``exhaustive`` looks at every tile that fits.
+        tiler: gives each product a tile that somebody else has searched (``kernels/stage.py``).
         searched: products for which a tile was looked for.
     """
 
     chip: Chip
     tiling: Tiling = "fast"
+    tiler: Tiler | None = None
     searched: int = 0
     _bodies: dict[tuple[Stage, int], Body] = field(default_factory=dict["tuple[Stage, int]", Body])
     _tiles: dict[tuple[Gemm, int], GemmTiles] = field(default_factory=dict["tuple[Gemm, int]", GemmTiles])
@@ -122,8 +126,11 @@ class Costs:
         return known
 
     def _search(self, work: Gemm, chip: Chip) -> GemmTiles:
+        given = self.tiler(work, chip) if self.tiler is not None else None
+        if given is not None:
+            return given
         found = library_gemm(work, chip)
-        return found.tile if self.tiling == "fast" else _best_tile(work, chip, found)
+        return _best_tile(work, chip, found) if self.tiling == "exhaustive" else found.tile
 
     def _kernel(self, work: KernelWork, resident_bytes: float) -> KernelCost:
         chip, (first, *more) = self.chip, work.stages

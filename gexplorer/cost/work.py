@@ -99,6 +99,7 @@ class Attention:
         kv_heads: heads that K and V have; None for as many as Q.
         causal: true if a query sees only the keys up to its own place.
         extra_passes: vector passes over the scores besides the softmax: a separate scale, a mask, a dropout.
+        mask_bytes: bytes of a mask that are read from memory for every score; 0 for none, or one row for all queries.
     """
 
     heads: int
@@ -110,6 +111,7 @@ class Attention:
     kv_heads: int | None = None
     causal: bool = False
     extra_passes: int = 0
+    mask_bytes: float = 0
 
     @property
     def columns(self) -> int:

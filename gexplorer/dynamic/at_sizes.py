@@ -18,10 +18,22 @@ from gexplorer.ir.graph import Graph
 from gexplorer.memory.stage import Memory, plan_memory
 from gexplorer.memory.wishes import Wishes
 from gexplorer.ops.shapes.inference import known_contents
-from gexplorer.options import Options
 from gexplorer.passes.base import Context
 from gexplorer.passes.manager import run_passes
 from gexplorer.passes.switches import Plan, is_rule
+
+
+class Wanted(Protocol):
+    """What is needed of its options."""
+
+    @property
+    def soc(self) -> str:
+        """The chip."""
+        ...
+
+    def wishes(self) -> Wishes:
+        """What is asked of the memory plan."""
+        ...
 
 
 class Compiled(Protocol):
@@ -33,7 +45,7 @@ class Compiled(Protocol):
         ...
 
     @property
-    def options(self) -> Options:
+    def options(self) -> Wanted:
         """What was asked for."""
         ...
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -49,6 +49,7 @@ class SourceModel:
         weight_bytes: bytes of all constants, nested graphs included.
         missing: data files that are named but do not exist.
         seconds: wall-clock time that reading took.
+        original: the file, or the model in memory; None for a part of a model.
     """
 
     name: str
@@ -58,6 +59,7 @@ class SourceModel:
     weight_bytes: int
     missing: tuple[str, ...]
     seconds: float
+    original: Path | onnx.ModelProto | None = field(default=None, repr=False)
 
 
 def read(source: str | Path | onnx.ModelProto | onnx_ir.Model) -> SourceModel:
@@ -72,13 +74,15 @@ def read(source: str | Path | onnx.ModelProto | onnx_ir.Model) -> SourceModel:
     if isinstance(source, str | Path):
         path = Path(source)
         proto, sha256 = _load(path)
-        return _convert(proto, path.name.encode(errors="replace").decode(), sha256, path.parent, start)
+        found = _convert(proto, path.name.encode(errors="replace").decode(), sha256, path.parent, start)
+        return replace(found, original=path.absolute())
     if not isinstance(source, onnx.ModelProto):
         import onnx_ir
 
         source = onnx_ir.to_proto(source)
     data = source.SerializeToString(deterministic=True)
-    return _convert(source, source.graph.name or "model", hashlib.sha256(data).hexdigest(), None, start)
+    found = _convert(source, source.graph.name or "model", hashlib.sha256(data).hexdigest(), None, start)
+    return replace(found, original=source)
 
 
 def _load(path: Path) -> tuple[onnx.ModelProto, str]:

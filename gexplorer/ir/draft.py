@@ -279,6 +279,11 @@ class Draft:
             for change in changes:
                 self._apply(change)
 
+    def take_back(self, start: int) -> None:
+        """Undoes the changes from this number on, as if they had never been made; fresh names stay used up."""
+        self.apply(self.changes[start:], undo=True)
+        del self.changes[start:]
+
     def finish(self) -> Graph:
         """The edited graph; the very same object when nothing changed. The draft must not be used afterwards."""
         if not self.changes:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from immutables import Map
 
-from gexplorer.ir.draft import Draft
+from gexplorer.ir.draft import Change, Draft
 from gexplorer.ir.graph import Node, Value
 from gexplorer.ir.symbols import Dim
 from gexplorer.trace.records import Message, Place, Reject, Rewrite
@@ -30,6 +30,34 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Declined:
+    """Why a rewrite that was tried was taken back.
+
+    Attributes:
+        code: key into the messages of the pass.
+        parameters: values for the message.
+    """
+
+    code: str
+    parameters: Mapping[str, object]
+
+
+# Says of a draft with a rewrite in it, and of the changes that made it, whether it stays (None).
+Judge = Callable[[Draft, Sequence[Change]], Declined | None]
+
+
+@dataclass(slots=True)
+class Edit:
+    """What became of a rewrite, once its block has ended.
+
+    Attributes:
+        declined: why it was taken back; None where it stays.
+    """
+
+    declined: Declined | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What every pass may know besides the graph.
 
@@ -38,12 +66,14 @@ class Context:
         contents: elements of small integer tensors that shape inference found, by value; entries may be symbolic.
         matches_off: for a rule by name, the nodes at which it must not fuse.
         allowed: for a rule by name, the values that an attribute of its kernel may have.
+        judge: asked about every rewrite of a fusion rule; None for no questions.
     """
 
     limits: Limits = field(default_factory=Limits)
     contents: Mapping[str, tuple[Dim, ...]] = field(default_factory=dict)
     matches_off: Mapping[str, frozenset[str]] = field(default_factory=dict)
     allowed: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    judge: Judge | None = None
 
 
 class Log:
@@ -52,21 +82,32 @@ class Log:
     Args:
         draft: the graph being edited.
         path: where the graph is nested.
+        judge: asked about every rewrite; one that it declines is taken back.
     """
 
-    def __init__(self, draft: Draft, path: tuple[Place, ...] = ()) -> None:
+    def __init__(self, draft: Draft, path: tuple[Place, ...] = (), judge: Judge | None = None) -> None:
         self._draft = draft
         self._path = path
+        self._judge = judge
         self.rewrites: list[Rewrite] = []
         self.rejects: list[Reject] = []
 
     @contextmanager
-    def rewrite(self, node: Node | Value, code: str, /, **parameters: object) -> Generator[None]:
-        """Records all edits made inside the block as one rewrite, about a node (a value where there is no node)."""
+    def rewrite(self, node: Node | Value, code: str, /, **parameters: object) -> Generator[Edit]:
+        """Records all edits made inside the block as one rewrite, about a node (a value where there is no node).
+
+        Yields:
+            What says, behind the block, whether the rewrite was taken back; then whoever made it rejects the place.
+        """
         start = len(self._draft.changes)
-        yield
+        edit = Edit()
+        yield edit
         changes = tuple(self._draft.changes[start:])
-        if changes:
+        if changes and self._judge is not None:
+            edit.declined = self._judge(self._draft, changes)
+        if edit.declined is not None:
+            self._draft.take_back(start)
+        elif changes:
             self.rewrites.append(Rewrite(node.name, code, parameters, changes, self._path))
 
     def settle(self, sweep: Callable[[], None]) -> None:

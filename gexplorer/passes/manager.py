@@ -113,7 +113,7 @@ def _run_one(work: Pass, graph: Graph, context: Context) -> tuple[Graph, list[Re
 
 
 def _run_on(work: Pass, draft: Draft, context: Context, path: tuple[Place, ...]) -> tuple[list[Rewrite], list[Reject]]:
-    log = Log(draft, path)
+    log = Log(draft, path, context.judge if is_rule(type(work)) else None)
     if work.outer_first:
         work.run(draft, log, context)
     rewrites, rejects = _run_within(work, draft, context, path)

@@ -1,4 +1,4 @@
-"""Lays small graphs out with Graphviz's ``dot``, all of them in one process with a time limit.
+"""Lays small graphs out: with Graphviz's ``dot``, all in one process with a time limit; else with our own layout.
 
 ``dot`` is asked for positions only (``-Tplain``) and is told boxes by number: no name or label of the model ever
 reaches it, so none can be mistaken for its syntax. Drawing is ``render/picture.py``'s.
@@ -51,6 +51,52 @@ def find_dot() -> str | None:
         return shutil.which(named)
     beside = Path(sys.executable).parent
     return shutil.which("dot") or shutil.which("graphviz-pure") or shutil.which("graphviz-pure", path=str(beside))
+
+
+def placed(sketches: Sequence[Sketch], dot: str | None = None) -> list[Layout]:
+    """Lays out all graphs, by ``dot`` where there is one that answers, else by our own layout."""
+    return lay_out(sketches, dot) or [own_layout(sketch) for sketch in sketches]
+
+
+def own_layout(sketch: Sketch) -> Layout:
+    """Lays a graph out without Graphviz; edges that would be too long are straight."""
+    from gexplorer.layout.layered import lay_out as layered
+
+    edges = [(tail, head) for tail, head in sketch.edges if tail != head]
+    widths, heights = [size[0] for size in sketch.sizes], [size[1] for size in sketch.sizes]
+    found = layered(
+        widths,
+        heights,
+        [tail for tail, _ in edges],
+        [head for _, head in edges],
+        values=range(len(edges)),
+    )
+    centres = tuple(zip(found.x.tolist(), found.y.tolist(), strict=True))
+    at, route = found.route_at.tolist(), found.route.tolist()
+    points = {edges[one]: route[at[n] : at[n + 1]] for n, one in enumerate(found.drawn.tolist())}
+    curves = tuple(
+        _smooth(points.get((tail, head)) or _between(centres, heights, tail, head)) for tail, head in sketch.edges
+    )
+    return Layout(found.width, found.height, centres, curves)
+
+
+def _between(
+    centres: Sequence[tuple[float, float]], heights: Sequence[float], tail: int, head: int
+) -> list[tuple[float, float]]:
+    """From the middle of one box's lower side to the middle of another's upper side."""
+    (x, y), (to_x, to_y) = centres[tail], centres[head]
+    return [(x, y + heights[tail] / 2), (to_x, to_y - heights[head] / 2)]
+
+
+def _smooth(points: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+    """Bézier points through the given ones: upright at each."""
+    x, y = points[0]
+    curve = [(x, y)]
+    for to_x, to_y in points[1:]:
+        middle = (y + to_y) / 2
+        curve += [(x, middle), (to_x, middle), (to_x, to_y)]
+        x, y = to_x, to_y
+    return tuple(curve)
 
 
 def lay_out(

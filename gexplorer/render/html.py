@@ -16,10 +16,12 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _INVALID = re.compile("[\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 _VOID = frozenset(("meta", "link", "br", "hr", "img", "input"))
+_RAW = frozenset(("style", "script"))  # not escaped in HTML; ``code`` makes them
 _SHAPES = frozenset(("path", "rect"))  # of SVG, where an element may close itself
 
-# Nothing is loaded, nothing runs, nothing is sent: the page holds all that it needs.
-_POLICY = "default-src 'none'; img-src data:; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
+# Nothing is loaded, nothing is sent, and what runs is what the page was made with.
+_POLICY = "default-src 'none'; img-src data:; {}base-uri 'none'; form-action 'none'"
+_ENDS = re.compile("</(?=script|style)|<!--", re.IGNORECASE)
 
 
 def h(tag: str, *children: Child, **attributes: str | int | None) -> Element:
@@ -68,26 +70,59 @@ def text(element: Element) -> str:
     return "".join(parts)
 
 
-def document(title: str, css: str, body: Iterable[Element]) -> str:
-    """A whole page without scripts; its policy lets the browser use this style sheet and nothing else."""
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+def document(title: str, head: Iterable[Element], body: Iterable[Element], also: Iterable[tuple[str, str]] = ()) -> str:
+    """A whole page, whose policy lets the browser use the style sheets and programs in it and nothing else.
+
+    Args:
+        title: of the page.
+        head: elements of its head.
+        body: elements of its body.
+        also: ``style`` or ``script`` and its text: what a program of the page will put in.
+    """
+    first, second = list(head), list(body)
+    found = [(one.tag, one.text or "") for whole in (*first, *second) for one in whole.iter() if _is_code(one)]
     page = h(
         "html",
         h(
             "head",
             h("meta", charset="utf-8"),
-            h("meta", http_equiv="Content-Security-Policy", content=_POLICY.format(digest)),
+            h("meta", http_equiv="Content-Security-Policy", content=_policy([*found, *also])),
             h("meta", name="viewport", content="width=device-width, initial-scale=1"),
             h("meta", name="color-scheme", content="light dark"),
             h("meta", name="referrer", content="no-referrer"),
             h("link", rel="icon", href="data:,"),
             h("title", title),
-            h("style", css),
+            first,
         ),
-        h("body", body),
+        h("body", second),
         lang="en",
     )
     return f"<!DOCTYPE html>\n{text(page)}\n"
+
+
+def code(tag: str, words: str, **attributes: str | None) -> Element:
+    """A ``style`` or ``script`` element; its text goes into the page as it is.
+
+    Raises:
+        ValueError: the text would end the element before its time.
+    """
+    if _ENDS.search(words):
+        raise ValueError(f"what is in a {tag} element must not end it")
+    element = h(tag, **attributes)
+    element.text = words
+    return element
+
+
+def _is_code(element: Element) -> bool:
+    return element.tag == "style" or (element.tag == "script" and "type" not in element.attrib)
+
+
+def _policy(codes: Iterable[tuple[str, str]]) -> str:
+    hashes: dict[str, list[str]] = {"script": [], "style": []}
+    for tag, words in codes:
+        digest = base64.b64encode(hashlib.sha256(words.encode()).digest()).decode()
+        hashes[tag].append(f"'sha256-{digest}'")
+    return _POLICY.format("".join(f"{tag}-src {' '.join(found)}; " for tag, found in hashes.items() if found))
 
 
 def _write(element: Element, parts: list[str]) -> None:
@@ -99,8 +134,7 @@ def _write(element: Element, parts: list[str]) -> None:
         parts.append(">")
     else:
         raw = element.text or ""
-        # A style sheet is ours and is not escaped in HTML; this would be the only way out of it.
-        parts.append(">" + (raw.replace("</", "<\\/") if element.tag == "style" else escape(raw, quote=False)))
+        parts.append(">" + (raw if element.tag in _RAW else escape(raw, quote=False)))
         for child in element:
             _write(child, parts)
             parts.append(escape(child.tail or "", quote=False))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import hypot
 from xml.etree.ElementTree import Element
 
-from gexplorer.render.graphviz import Layout, Sketch, lay_out
+from gexplorer.render.graphviz import Layout, Sketch, placed
 from gexplorer.render.html import h
 from gexplorer.render.units import shortened
 from gexplorer.views.region import Box, Picture
@@ -26,11 +26,9 @@ _MARGIN = 5.0
 _ARROW = 7.0
 
 
-def draw(pictures: Sequence[Picture]) -> list[Element] | None:
-    """One ``<svg>`` a picture; None where they cannot be laid out. Pictures without boxes are small and blank."""
-    layouts = lay_out([_sketch(picture) for picture in pictures])
-    if layouts is None:
-        return None
+def draw(pictures: Sequence[Picture]) -> list[Element]:
+    """One ``<svg>`` a picture. Pictures without boxes are small and blank."""
+    layouts = placed([_sketch(picture) for picture in pictures])
     return [_svg(picture, layout) for picture, layout in zip(pictures, layouts, strict=True)]
 
 

@@ -28,8 +28,6 @@ from gexplorer.views.memory_picture import PoolPicture
 
 POOL_HEIGHT = 320
 LOAD_HEIGHT = 96
-SMALL_HEIGHT = 84
-_SMALL_WIDTH = 420
 # What is left free above the highest buffer, for the words there.
 _HEADROOM = 1.09
 # Pixels that a name needs: a letter's width, a line's height. A name stands where the page shows it at full width.
@@ -107,26 +105,6 @@ def pool_figure(picture: PoolPicture, operators: Sequence[str]) -> Element:
         ),
         _left_out(picture),
         class_="pool card",
-    )
-
-
-def small_pool(picture: PoolPicture, top_bytes: int) -> Element:
-    """A small picture of the same kind, for planners side by side; what lies above its edge is cut off."""
-    scale = Scale(picture.points, top_bytes, SMALL_HEIGHT)
-    # Twice as fine as the screen, so that whole numbers do: a page has many of these.
-    fine = Scale(picture.points, top_bytes, 2 * SMALL_HEIGHT, width=_SMALL_WIDTH, digits=0)
-    return h(
-        "svg",
-        plane(
-            fine,
-            rest_shape(picture.rest, fine),
-            block_shapes(picture.blocks, fine, words=False),
-            clash_shapes(picture, fine, words=False),
-        ),
-        [line for line in _levels(picture, scale) if line.tag != "text"],
-        height=SMALL_HEIGHT,
-        role="img",
-        aria_label=_said(picture),
     )
 
 

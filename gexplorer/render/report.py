@@ -1,33 +1,73 @@
-"""A compilation as one HTML page that needs nothing else: no network, no scripts, no ``dot`` (but nicer with it)."""
+"""A compilation as one HTML file: the explorer, and the same in words for paper and for where no program runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib.resources import files
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from gexplorer.output import write_file
 from gexplorer.render.chart import sparkline
-from gexplorer.render.html import document, h
+from gexplorer.render.document import document_of_failure
+from gexplorer.render.html import h
+from gexplorer.render.page import carried, page
 from gexplorer.render.report_memory import memory_section
 from gexplorer.render.report_steps import stages_table
 from gexplorer.render.report_tables import model_section, operators_section
 from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, time_text
-from gexplorer.views.report import Figure, Report, report_data
-from gexplorer.views.summary import Compiled
+from gexplorer.render.variants import Carried, Tell, Wanted, carry
+from gexplorer.views.report import Figure, Report, failed_data, report_data
+
+if TYPE_CHECKING:
+    from gexplorer.compiler import Compilation
+    from gexplorer.errors import PassError
+    from gexplorer.frontends.onnx import SourceModel
+    from gexplorer.options import Options
 
 
-def write_report(compilation: Compiled, path: Path) -> Path:
-    """Writes the report of a compilation, whole or not at all; returns the path."""
-    write_file(path, render_html(report_data(compilation)))
+def write_report(
+    compilation: Compilation, path: Path, *, variants: Wanted = "fitting", tell: Tell | None = None
+) -> Path:
+    """Writes the report of a compilation, whole or not at all.
+
+    Args:
+        compilation: what it is about.
+        path: of the file.
+        variants: which changes it can show by itself: ``fitting`` for as many as add 1 MB at most, ``none``, ``rules``
+            for all, or a number of rules.
+        tell: called with how far the work is.
+
+    Returns:
+        The path.
+
+    Raises:
+        OptionError: it cannot be written, or ``variants`` is no such thing.
+    """
+    whole = carry(compilation, variants, tell)
+    write_file(path, report_page(report_data(compilation), whole))
     return path
 
 
-def render_html(data: Report) -> str:
+def write_failure(error: PassError, source: SourceModel, options: Options, path: Path) -> Path:
+    """Writes what can be shown of a compilation that a pass ended; returns the path."""
+    made = document_of_failure(error, source, options)
+    whole = Carried(carried(made.parts, made.parts), {}, (), ())
+    write_file(path, report_page(failed_data(error, source, options), whole))
+    return path
+
+
+def report_page(data: Report, whole: Carried) -> str:
     """The page."""
-    css = files("gexplorer.render").joinpath("report.css").read_text(encoding="utf-8")
-    body = h(
+    carries = {"parts": whole.parts, "variants": whole.variants}
+    return page(
+        f"{data.model.name} on {data.soc}: gexplorer", [words_of(data, _toggles(whole)), _footer(data)], carries
+    )
+
+
+def words_of(data: Report, toggles: Iterable[Element] = ()) -> Element:
+    """The whole report in words."""
+    return h(
         "main",
         _header(data),
         h("section", h("h2", "What happened"), stages_table(data), aria_label="What happened"),
@@ -35,8 +75,24 @@ def render_html(data: Report) -> str:
         memory_section(data.memory) if data.memory is not None else None,
         model_section(data.model),
         _repeat(data),
+        toggles,
     )
-    return document(f"{data.model.name} on {data.soc}: gexplorer", css, [body, _footer(data)])
+
+
+def _toggles(whole: Carried) -> Iterator[Element]:
+    """Which switches work in the file, and which would need another one."""
+    if not whole.shown and not whole.left_out:
+        return
+    yield h("h2", "Switches in this file")
+    if whole.shown:
+        yield h("p", "One at a time can be changed in the explorer: ", _list([one.label for one in whole.shown]), ".")
+    if whole.left_out:
+        labels = _list([one.label for one in whole.left_out])
+        yield h("p", "Left out to keep the file small (--variants rules takes all): ", labels, ".", class_="soft")
+
+
+def _list(labels: Sequence[str]) -> str:
+    return ", ".join(labels)
 
 
 def _header(data: Report) -> Element:
@@ -56,6 +112,7 @@ def _header(data: Report) -> Element:
             class_="facts",
         ),
         _missing(model.missing),
+        h("p", h("b", "The compilation came to no end. "), data.failure, class_="notice") if data.failure else None,
         h("dl", _figures(data), class_="figures"),
     )
 
@@ -138,4 +195,4 @@ def _code(title: str, code: str) -> Element:
 
 def _footer(data: Report) -> Element:
     version = f" {data.version}" if data.version else ""
-    return h("footer", f"Made by gexplorer{version}. This file is complete: it loads nothing and runs no scripts.")
+    return h("footer", f"Made by gexplorer{version}. This file is complete: it loads nothing and sends nothing.")

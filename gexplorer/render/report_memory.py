@@ -1,4 +1,4 @@
-"""The report's memory section: numbers and their meaning, the pool's picture, planners side by side, the peak."""
+"""The report's memory section in words: numbers and their meaning, the pool's picture, planners, the peak."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from gexplorer.memory.plan import DEFINITIONS
 from gexplorer.render.html import Child, h
-from gexplorer.render.pool import pool_figure, small_pool
+from gexplorer.render.pool import pool_figure
 from gexplorer.render.report_tables import table
 from gexplorer.render.units import (
     bytes_text,
@@ -19,18 +19,13 @@ from gexplorer.render.units import (
     time_text,
 )
 from gexplorer.views.memory import SharingRow, UnsizedRow
-from gexplorer.views.memory_report import MemoryReport, PlannerView
+from gexplorer.views.memory_report import MemoryReport
 from gexplorer.views.memory_tensors import TensorRow
+from gexplorer.views.planners import PlannerRow
 
 # Rows of the list of the peak, and of what has no size, before the rest is only counted.
 MOST_ALIVE = 12
 MOST_UNSIZED = 50
-# Planners' pictures stand on one scale; what needs more than so many times the bound is cut off at its edge.
-_CUT = 1.6
-_EXPLAINED = (
-    "One scale for all. The dashed line is the bound, × says how many times as large the pool is; "
-    "red is claimed by two live buffers."
-)
 _SHARED = {
     "view": "views: the same bytes under another shape",
     "in_place": "written over an input that nobody needs any more",
@@ -39,8 +34,14 @@ _SHARED = {
 }
 
 
-def memory_section(data: MemoryReport) -> Element:
-    """The whole section."""
+def memory_section(data: MemoryReport, *, closely: bool = False) -> Element:
+    """The whole section.
+
+    Args:
+        data: what it says.
+        closely: for a page that has no explorer: whoever points at the curve is told the operator; the largest tensors
+            as a table.
+    """
     nothing = h("p", "Nothing to place: no intermediate result of a known size lives in the pool.", class_="waiting")
     return h(
         "section",
@@ -48,7 +49,9 @@ def memory_section(data: MemoryReport) -> Element:
         _not_whole(data) if data.unsized else None,
         h("dl", list(_figures(data)), class_="figures") if data.picture.buffers or not data.unsized else None,
         _findings(data.findings),
-        pool_figure(data.picture, data.operators) if data.picture.buffers else h("div", nothing, class_="card"),
+        pool_figure(data.picture, data.operators if closely else ())
+        if data.picture.buffers
+        else h("div", nothing, class_="card"),
         h(
             "div",
             _peak(data),
@@ -57,7 +60,7 @@ def memory_section(data: MemoryReport) -> Element:
         ),
         _unsized(data.unsized) if data.unsized else None,
         _planners(data) if data.picture.buffers else None,
-        _largest(data.largest) if data.largest else None,
+        _largest(data.largest) if data.largest and closely else None,
         aria_label="Memory",
     )
 
@@ -202,48 +205,36 @@ def _shared(sharing: Sequence[SharingRow]) -> Element:
 
 
 def _planners(data: MemoryReport) -> Element:
-    shown = [view for view in data.planners if view.picture is not None]
-    bound = data.picture.bound_bytes
-    near = [view.row.pool_bytes for view in shown if view.row.pool_bytes <= bound * _CUT]
-    top = round(max([*near, bound]) * 1.06)
-    cards = [_planner(view, top, chosen=view.row.name == data.numbers.planner) for view in data.planners]
+    rows = [_planner(row, chosen=row.name == data.numbers.planner) for row in data.planners]
     return h(
         "div",
         h("h3", "The same buffers, placed by every planner"),
-        h("p", _EXPLAINED, class_="soft"),
-        h("div", cards, class_="planners"),
-    )
-
-
-def _planner(view: PlannerView, top_bytes: int, *, chosen: bool) -> Element:
-    row = view.row
-    sound = row.verified or row.declined
-    class_ = f"planner card{' chosen' if chosen else ''}{'' if sound else ' unsound'}"
-    if view.picture is None:
-        return h("div", h("h4", row.name), h("p", f"declined: {row.declined}", class_="note"), class_=class_)
-    cut = row.pool_bytes > top_bytes
-    return h(
-        "div",
-        h("h4", row.name, h("span", f" {row.ge_name}", class_="soft") if row.ge_name else None, _mark(chosen)),
-        small_pool(view.picture, top_bytes),
         h(
-            "p",
-            h("b", bytes_text(row.pool_bytes)),
-            h("span", f"{ratio_text(row.ratio)} ×", class_="number"),
-            class_="numbers",
+            "div",
+            table(("planner", "#pool", "#× bound", "verdict", "#time", "how"), rows, "Planners"),
+            class_="card",
         ),
-        h("p", _verdict(view), h("span", time_text(row.seconds), class_="number soft"), class_="numbers"),
-        h("p", row.summary, " Cut off above." if cut else None, class_="note"),
-        class_=class_,
     )
 
 
-def _mark(chosen: bool) -> Element | None:
-    return h("span", " this plan", class_="soft") if chosen else None
+def _planner(row: PlannerRow, *, chosen: bool) -> Element:
+    name = h("td", row.name, h("span", " this plan", class_="soft") if chosen else None, class_="name")
+    if row.declined:
+        return h("tr", name, h("td"), h("td"), h("td", f"declined: {row.declined}"), h("td"), h("td"), class_="planner")
+    unsound = "" if row.verified else " unsound"
+    return h(
+        "tr",
+        name,
+        h("td", bytes_text(row.pool_bytes), class_="number"),
+        h("td", ratio_text(row.ratio), class_="number"),
+        h("td", _verdict(row)),
+        h("td", time_text(row.seconds), class_="number"),
+        h("td", row.summary, class_="wide"),
+        class_=f"planner{' chosen' if chosen else ''}{unsound}",
+    )
 
 
-def _verdict(view: PlannerView) -> Element:
-    row = view.row
+def _verdict(row: PlannerRow) -> Element:
     if row.verified:
         return h("span", "proved optimal", class_="better") if row.proved_optimal else h("span", "sound")
     counts = dict(row.findings)

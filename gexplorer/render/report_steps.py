@@ -1,4 +1,4 @@
-"""The report's main table: stages and steps, each opening to what it did, with pictures, and what it nearly did."""
+"""Steps in words: a table of all, each opening to what it did and nearly did; and one alone, with pictures."""
 
 from __future__ import annotations
 
@@ -14,38 +14,33 @@ from gexplorer.views.groups import Example, Group
 from gexplorer.views.region import Picture
 from gexplorer.views.report import Report, StepReport
 
-NO_DOT = (
-    "The changes are told in words: pictures need Graphviz's dot, which was not found or did not answer. "
-    "To get them: pip install 'gexplorer[dot]', and make the report again."
-)
-
-Drawn = dict[int, Element] | None
+Drawn = dict[int, Element]
 
 
 def stages_table(data: Report) -> Element:
-    """All stages in order, with their steps."""
-    pictures = [
-        picture
-        for step in data.steps
-        for example in step.groups.examples
-        for picture in (example.region.before, example.region.after)
-    ]
-    svgs = draw(pictures)
-    drawn = None if svgs is None else {id(picture): svg for picture, svg in zip(pictures, svgs, strict=True)}
+    """All stages in order, with their steps, in words; pictures are the explorer's."""
     slowest = max((step.seconds for step in data.steps), default=0.0)
-    opened = max(data.steps, key=lambda step: (bool(step.groups.examples), step.nodes_before - step.nodes_after))
     built = [stage for stage in data.stages if stage.steps]
     return h(
         "div",
+        _heads(),
+        [_stage(stage.name, stage.seconds, data.steps, slowest) for stage in built],
+        _waiting(data),
+        class_="steps card",
+    )
+
+
+def step_section(step: StepReport) -> Element:
+    """One step: what it does and did, what it nearly did, and its examples drawn before and after."""
+    pictures = [picture for one in step.groups.examples for picture in (one.region.before, one.region.after)]
+    drawn = {id(picture): svg for picture, svg in zip(pictures, draw(pictures), strict=True)}
+    return h(
+        "section",
+        h("div", _body(step), class_="body") if step.summary or not step.quiet else None,
+        h("p", "It found nothing to do, and nothing that it nearly did.", class_="soft") if step.quiet else None,
         _legend() if pictures else None,
-        h("p", NO_DOT, class_="notice") if pictures and drawn is None else None,
-        h(
-            "div",
-            _heads(),
-            [_stage(stage.name, stage.seconds, data.steps, slowest, opened, drawn) for stage in built],
-            _waiting(data),
-            class_="steps card",
-        ),
+        [_example(example, drawn) for example in step.groups.examples],
+        aria_label=step.name,
     )
 
 
@@ -71,9 +66,7 @@ def _heads() -> Element:
     )
 
 
-def _stage(
-    name: str, seconds: float, steps: Sequence[StepReport], slowest: float, opened: StepReport, drawn: Drawn
-) -> Iterator[Element]:
+def _stage(name: str, seconds: float, steps: Sequence[StepReport], slowest: float) -> Iterator[Element]:
     own = [step for step in steps if step.stage == name]
     label = h("span", name, h("span", f"  {plural_text(len(own), 'step')}", class_="soft"), class_="label")
     yield h("div", label, h("span", time_text(seconds), class_="number"), h("span"), class_="row stage")
@@ -82,7 +75,7 @@ def _stage(
             yield _quiet(list(run), slowest)
         else:
             for step in run:
-                yield _step(step, slowest, step is opened and bool(step.groups.examples), drawn)
+                yield _step(step, slowest)
 
 
 def _quiet(steps: list[StepReport], slowest: float) -> Element:
@@ -124,7 +117,7 @@ def _quiet(steps: list[StepReport], slowest: float) -> Element:
     )
 
 
-def _step(step: StepReport, slowest: float, opened: bool, drawn: Drawn) -> Element:
+def _step(step: StepReport, slowest: float) -> Element:
     nodes = count_text(step.nodes_after)
     if step.nodes_before != step.nodes_after:
         nodes = f"{count_text(step.nodes_before)} → {nodes}"
@@ -140,9 +133,8 @@ def _step(step: StepReport, slowest: float, opened: bool, drawn: Drawn) -> Eleme
             bar(step.seconds / slowest if slowest else 0),
             class_="row",
         ),
-        h("div", _body(step, drawn), class_="body", id=_anchor(step)),
+        h("div", _body(step), class_="body", id=_anchor(step)),
         class_="step",
-        open="" if opened else None,
     )
 
 
@@ -158,7 +150,7 @@ def _number(number: int, noun: str) -> Element:
     return h("span", (count_text(number), h("span", noun, class_="vh")) if number else None, class_="number")
 
 
-def _body(step: StepReport, drawn: Drawn) -> Iterator[Child]:
+def _body(step: StepReport) -> Iterator[Child]:
     yield h("p", step.summary or "No description.")
     if step.groups.rewrites:
         yield h("h3", plural_text(step.rewrites, "rewrite"))
@@ -166,10 +158,6 @@ def _body(step: StepReport, drawn: Drawn) -> Iterator[Child]:
     if step.groups.rejects:
         yield h("h3", plural_text(step.rejects, "near miss", "near misses"))
         yield [_group(group, "group missed") for group in step.groups.rejects]
-    if step.groups.examples:
-        shown = len(step.groups.examples)
-        yield h("h3", "Before and after" if shown == 1 else f"Before and after: {shown} different examples")
-        yield [_example(example, drawn) for example in step.groups.examples]
 
 
 def _group(group: Group, class_: str) -> Element:
@@ -222,7 +210,7 @@ def _example(example: Example, drawn: Drawn) -> Element:
             "div",
             _side("Before", region.before, drawn),
             _side("After", region.after, drawn),
-            class_="pair words" if drawn is None else "pair",
+            class_="pair",
         ),
         h("p", f"Not shown: {left_out}.", class_="left-out") if left_out else None,
         class_="example",
@@ -233,36 +221,9 @@ def _side(title: str, picture: Picture, drawn: Drawn) -> Element:
     content: Child
     if not picture.boxes:
         content = h("p", "Nothing of it is left.", class_="soft")
-    elif drawn is not None:
-        content = h("div", drawn[id(picture)], class_="scroll", tabindex=0, role="group", aria_label=f"{title}: graph")
     else:
-        content = _boxes(picture)
+        content = h("div", drawn[id(picture)], class_="scroll", tabindex=0, role="group", aria_label=f"{title}: graph")
     return h("div", h("h4", title), content)
-
-
-def _boxes(picture: Picture) -> Element:
-    """A picture in words: its boxes in program order, with the same marks."""
-    feeds: dict[str, list[str]] = {}
-    names = {box.key: box.name or box.title for box in picture.boxes}
-    for edge in picture.edges:
-        feeds.setdefault(edge.target, []).append(names[edge.source])
-    return h(
-        "ul",
-        [
-            h(
-                "li",
-                h("b", f"{SIGNS[box.mark]} {box.title}".strip()),
-                f" {box.name}" if box.name else None,
-                f" {box.type}" if box.type else None,
-                f" ← {', '.join(feeds[box.key])}" if box.key in feeds else None,
-                f" ({'; '.join(box.details)})" if box.details else None,
-                h("span", f" {box.mark}", class_="vh"),
-                class_=box.mark,
-            )
-            for box in picture.boxes
-        ],
-        class_="boxes",
-    )
 
 
 def _waiting(data: Report) -> Iterator[Element]:

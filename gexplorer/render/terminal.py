@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gexplorer.errors import printable
 from gexplorer.render.units import count_text, time_text
-from gexplorer.trace.records import STAGES, Reject, Rewrite, Step, Steps
+from gexplorer.trace.records import Reject, Rewrite, Step, Steps
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
@@ -25,8 +25,11 @@ EXAMPLES = 3
 
 
 def print_compilation(compiled: Compilation) -> None:
-    """The result of ``gexplorer compile``: model, steps, memory, and what stood in the way."""
+    """The result of ``gexplorer compile``: model, steps, and what each stage behind them came to."""
+    from gexplorer.render.terminal_kernels import kernels_lines
     from gexplorer.render.terminal_memory import memory_lines
+    from gexplorer.render.terminal_schedule import schedule_lines
+    from gexplorer.render.terminal_validation import print_validation
 
     out = console()
     source = compiled.source
@@ -43,13 +46,17 @@ def print_compilation(compiled: Compilation) -> None:
         out.print(f"[yellow]weights not available:[/yellow] {files}; what needs their bytes is skipped")
     out.print()
     print_steps(compiled.steps)
-    out.print("\n[bold]memory[/bold]")
-    for line in memory_lines(compiled.memory):
-        out.print(Padding(line, (0, 0, 0, 2)))
-    built = {step.stage for step in compiled.steps}
-    waiting = [stage for stage in STAGES if stage not in built]
-    if waiting:
-        out.print(f"\n[dim]Not stages yet: {', '.join(waiting)}; see gexplorer cost, schedule[/dim]")
+    sections = (
+        ("memory", memory_lines(compiled.memory)),
+        ("schedule", schedule_lines(compiled.schedule)),
+        ("kernels", kernels_lines(compiled.kernels)),
+    )
+    for title, lines in sections:
+        out.print(f"\n[bold]{title}[/bold]")
+        for line in lines:
+            out.print(Padding(line, (0, 0, 0, 2)))
+    out.print()
+    print_validation(compiled.validation)
     before, after = compiled.steps[0].nodes_before, compiled.steps[-1].nodes_after
     seconds = sum(step.seconds for step in compiled.steps)
     out.print(f"\n[bold]{count_text(before)} -> {count_text(after)} nodes[/bold] in {time_text(seconds)}")

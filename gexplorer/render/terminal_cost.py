@@ -8,12 +8,11 @@ from typing import cast
 from rich.console import Console
 from rich.table import Table
 
-from gexplorer.cost.accuracy import accuracy
 from gexplorer.cost.holdout import mean_error
 from gexplorer.cost.predict import Prediction
 from gexplorer.render.terminal import console, escape
 from gexplorer.render.units import bytes_text, plural_text, shortened, time_text
-from gexplorer.views.validate_cost import Validation
+from gexplorer.views.validate_cost import NEAR, Shares, Validation
 
 # Points that are shown when not all are wanted.
 WORST = 6
@@ -23,10 +22,7 @@ def print_validation(found: Validation, *, every: bool = False) -> None:
     """Errors by family beside those of roofline plus launch, then the points that are furthest off, or all."""
     out = console()
     table = _table("family", "points", "mean error", "p90", "worst", "roofline + launch")
-    families = list(found.families)
-    products = [p for p in found.predictions if p.family in ("gemm", "conv")]
-    if {"gemm", "conv"} <= {family.name for family in families}:
-        families.append(accuracy("gemm and conv", products))
+    families = [*found.families, *([found.together] if found.together is not None else [])]
     for f in families:
         errors = (_percent(f.mape), _percent(f.p90), _percent(f.worst), _percent(f.roofline_mape))
         table.add_row(escape(f.name), str(f.n), *errors)
@@ -36,7 +32,8 @@ def print_validation(found: Validation, *, every: bool = False) -> None:
         out.print(f"[yellow]no model:[/yellow] {plural_text(len(found.unmodelled), 'point')} of {_listed(names)}")
     out.print()
     _print_points(out, found.predictions, every=every)
-    _print_ratios(out, found.predictions)
+    if found.shares is not None:
+        _print_shares(out, found.shares)
     if found.held_out:
         _print_held_out(out, found)
     if found.sensitivity:
@@ -97,21 +94,11 @@ def _print_points(out: Console, predictions: Sequence[Prediction], *, every: boo
     out.print(table)
 
 
-def _print_ratios(out: Console, predictions: Sequence[Prediction]) -> None:
+def _print_shares(out: Console, shares: Shares) -> None:
     """How far the pipes' shares of the time are from the measured ones."""
-    apart = [
-        (abs(float(p.cost.ratio(pipe)[0]) - share), p, pipe)
-        for p in predictions
-        for pipe, share in p.point.ratios.items()
-    ]
-    if not apart:
-        return
-    within = sum(difference <= 0.07 for difference, _, _ in apart)
-    worst, p, pipe = max(apart, key=lambda row: row[0])
-    place = f"{pipe} of {escape(p.point.op)} {'x'.join(map(str, p.point.shape))}"
     out.print(
-        f"\nShares of time in which a pipe works: {within} of {len(apart)} within 7 points of the measured ones; "
-        f"furthest off {place}, by {100 * worst:.0f} points."
+        f"\nShares of time in which a pipe works: {shares.within} of {shares.n} within {100 * NEAR:.0f} points of the "
+        f"measured ones; furthest off {escape(shares.worst)}, by {100 * shares.apart:.0f} points."
     )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from gexplorer.cost.accuracy import published_accuracy
 from gexplorer.cost.graph import GraphCost, KernelRow
 from gexplorer.cost.over_fusion import OverFusion
 from gexplorer.cost.saving import Saving
 from gexplorer.render.terminal import console, escape
 from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
 from gexplorer.trace.records import Step
+from gexplorer.views.cost import family_p90
 
 # Kernels, groups and notes that are shown before the rest is only counted.
 DEAREST = 12
@@ -96,14 +96,13 @@ def _print_kernels(out: Console, cost: GraphCost) -> None:
 def _print_families(out: Console, cost: GraphCost) -> None:
     table = _table("family", "kernels", "time", "launches", "HBM", "error")
     for total in cost.by_family():
-        known = published_accuracy().get(total.name)
         table.add_row(
             escape(total.name),
             count_text(total.kernels),
             _us(total.total_us),
             percent_text(total.launch_us / total.total_us),
             bytes_text(total.hbm_bytes),
-            _error(known.p90 if known is not None else None),
+            _error(family_p90(total.name)),
         )
     out.print(table)
     out.print("[dim]error: nine of ten published measurements are within it; none: none are known[/dim]")

@@ -95,15 +95,27 @@ def _print_near(misses: Iterable[Miss], out: Console, most: int | None) -> None:
     for miss in misses:
         groups.setdefault(miss.code, []).append(miss)
     for code, same in groups.items():
-        freed = sum({m.blocker or m.node: m.freed_bytes or 0 for m in same}.values())
-        size = f", {bytes_text(freed)} to save" if freed and same[0].hint else ""
-        out.print(f"  {code} x {count_text(len(same))}{size}")
+        out.print(f"  {code} x {count_text(len(same))}{_to_save(same)}")
         for miss in same[:most]:
             out.print(Padding(escape(miss.reason), (0, 0, 0, 4)))
         if most is not None and len(same) > most:
             out.print(f"    [dim]... {count_text(len(same) - most)} more[/dim]")
         if same[0].hint:
             out.print(Padding(f"[green]cure:[/green] {escape(same[0].hint)}", (0, 0, 0, 4)))
+
+
+def _to_save(same: Sequence[Miss]) -> str:
+    """What curing misses of one kind would save, each value counted once; "" where no cure or size is known."""
+    if not same[0].hint:
+        return ""
+    freed = sum({m.blocker or m.node: m.freed_bytes or 0 for m in same}.values())
+    saved = sum({m.blocker or m.node: m.saved_bytes or 0 for m in same}.values())
+    if saved > 0:
+        return f", would save {bytes_text(int(saved))} of HBM traffic"
+    if not freed:
+        return ""
+    held = all(m.saved_bytes is not None for m in same)
+    return f", {bytes_text(freed)} to save" + (", none of it HBM's (L2 holds it)" if held else "")
 
 
 def _print_kinds(kinds: Mapping[str, int], out: Console) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from gexplorer.cost.accuracy import published_accuracy
 from gexplorer.cost.graph import GraphCost, KernelRow, Total
 from gexplorer.cost.over_fusion import OverFusion
 from gexplorer.cost.saving import Saving
@@ -69,6 +70,12 @@ def kernel_row(row: KernelRow) -> dict[str, object]:
         "flops": row.flops,
         "note": row.note,
     }
+
+
+def family_p90(family: str) -> float | None:
+    """Error that nine of ten published points of a family stay within; None where none are published."""
+    found = published_accuracy().get(family)
+    return found.p90 if found is not None else None
 
 
 def total_row(total: Total) -> dict[str, object]:

@@ -21,25 +21,15 @@ from gexplorer.views.memory import (
     sharing_rows,
     unsized_rows,
 )
-from gexplorer.views.memory_picture import UNKNOWN, PoolPicture, pool_picture
+from gexplorer.views.memory_picture import MOST_BLOCKS, UNKNOWN, PoolPicture, pool_picture
 from gexplorer.views.memory_tensors import TensorRow, tensor_rows
 from gexplorer.views.planners import PlannerRow, planner_rows
 from gexplorer.views.scope import Scope
 
-# Buffers in a planner's small picture: enough for a look, and a page with ten of them stays small.
-SMALL_BLOCKS = 300
 # Its limit is a time, so that two reports of one model would differ; gexplorer planners runs it.
 LEFT_OUT = ("omnimalloc",)
 # Tensors in the table behind the picture.
-LARGEST = 100
-
-
-@dataclass(frozen=True, slots=True)
-class PlannerView:
-    """A planner's row, and its plan as a small picture; None where it declined."""
-
-    row: PlannerRow
-    picture: PoolPicture | None
+LARGEST = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +58,18 @@ class MemoryReport:
     peak: tuple[PeakRow, ...]
     kinds: tuple[tuple[str, int, int], ...]
     sharing: tuple[SharingRow, ...]
-    planners: tuple[PlannerView, ...]
+    planners: tuple[PlannerRow, ...]
     largest: tuple[TensorRow, ...]
     unsized: tuple[UnsizedRow, ...]
 
 
-def memory_report(memory: Memory) -> MemoryReport:
-    """Everything that the memory section shows. Lets all planners place the buffers, with little effort each."""
+def memory_report(memory: Memory, most: int = MOST_BLOCKS) -> MemoryReport:
+    """Everything that the memory section shows. Lets all planners place the buffers, with little effort each.
+
+    Args:
+        memory: the plan.
+        most: buffers that the picture shows one by one.
+    """
     kinds, points = buffer_kinds(memory), len(memory.program)
     names = [planner.name for planner in all_planners() if planner.name not in LEFT_OUT]
     plans = memory.compare(names, MODES["balanced"].effort)
@@ -82,21 +77,13 @@ def memory_report(memory: Memory) -> MemoryReport:
     return MemoryReport(
         numbers=memory_numbers(memory),
         findings=tuple(found.sentence for found in (*memory.plan.findings, *memory.findings)),
-        picture=pool_picture(memory.plan, kinds, points=points),
+        picture=pool_picture(memory.plan, kinds, points=points, most=most),
         operators=memory.program.operators,
         peak_at=memory.bounds.operator,
         peak=tuple(peak_rows(memory)),
         kinds=tuple(kind_rows(memory)),
         sharing=tuple(sharing_rows(memory)),
-        planners=tuple(
-            PlannerView(
-                row,
-                None
-                if isinstance(plan, tuple)
-                else pool_picture(plan, kinds, points=points, most=SMALL_BLOCKS, holes=False),
-            )
-            for row, plan in zip(planner_rows(plans), plans, strict=True)
-        ),
+        planners=tuple(planner_rows(plans)),
         largest=tuple(sorted(own, key=lambda row: -(row.size_bytes or 0))[:LARGEST]),
         unsized=tuple(unsized_rows(memory)),
     )

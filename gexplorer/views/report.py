@@ -20,7 +20,12 @@ from gexplorer.views.scope import Scope
 from gexplorer.views.summary import Compiled, kernels
 
 if TYPE_CHECKING:
+    from gexplorer.errors import PassError
+    from gexplorer.frontends.onnx import SourceModel
     from gexplorer.memory.stage import Memory
+
+# Buffers that are drawn one by one on paper; the explorer draws all.
+MOST_DRAWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,7 @@ class Report:
         memory: who lies where; None where no memory was planned.
         command: repeats the report on the command line.
         python: repeats it in Python.
+        failure: why the compilation came to no end; "" where it did.
     """
 
     version: str
@@ -165,6 +171,7 @@ class Report:
     memory: MemoryReport | None
     command: str
     python: str
+    failure: str = ""
 
 
 def report_data(compilation: Compiled) -> Report:
@@ -174,10 +181,10 @@ def report_data(compilation: Compiled) -> Report:
     operators = operator_rows(before, after)
     memory = compilation.memory
     return Report(
-        version=_version(),
+        version=version_text(),
         soc=options.soc,
         options=tuple((name, _text(value)) for name, value in changed_options(options).items()),
-        model=_model(compilation, before),
+        model=_model(compilation.source, before),
         figures=(*_figures(steps, before, after), *_pool(memory)),
         fallbacks=fallback_count(operators),
         verified=options.verify == "per-step",
@@ -188,9 +195,37 @@ def report_data(compilation: Compiled) -> Report:
         operators=tuple(operators),
         units=tuple(unit_counts(operators)),
         parts=tuple(parts(after)),
-        memory=None if memory is None else memory_report(memory),
+        memory=None if memory is None else memory_report(memory, MOST_DRAWN),
         command=command_line(compilation.source.name, options),
         python=python_line(compilation.source.name, options),
+    )
+
+
+def failed_data(error: PassError, source: SourceModel, options: Options) -> Report:
+    """What the report of a compilation that a pass ended shows: the steps before it."""
+    steps = Steps([step for step in error.steps if isinstance(step, Step)])
+    before = _as_read(steps) if len(steps) else source.graph
+    after = steps[-1].after if len(steps) else source.graph
+    operators = operator_rows(before, after)
+    return Report(
+        version=version_text(),
+        soc=options.soc,
+        options=tuple((name, _text(value)) for name, value in changed_options(options).items()),
+        model=_model(source, before),
+        figures=_figures(steps, before, after),
+        fallbacks=fallback_count(operators),
+        verified=False,
+        seconds=sum(step.seconds for step in steps),
+        stages=tuple(_stage(name, steps) for name in STAGES),
+        steps=tuple(_step(step) for step in steps),
+        off=_not_run(options),
+        operators=tuple(operators),
+        units=tuple(unit_counts(operators)),
+        parts=tuple(parts(after)),
+        memory=None,
+        command=command_line(source.name, options),
+        python=python_line(source.name, options),
+        failure=str(error),
     )
 
 
@@ -238,7 +273,7 @@ def _as_read(steps: Steps) -> Graph:
 
 
 def _figures(steps: Steps, before: Graph, after: Graph) -> tuple[Figure, ...]:
-    course = (steps[0].nodes_before, *(step.nodes_after for step in steps))
+    course = (steps[0].nodes_before if len(steps) else before.nodes_deep, *(step.nodes_after for step in steps))
     return (
         Figure("Nodes", course[0], course[-1], trend=course, note="operators, nested graphs included"),
         Figure("Kernels", len(kernels(before)), len(kernels(after)), note="launches; a view launches none"),
@@ -258,8 +293,7 @@ def _constant_bytes(graph: Graph) -> int:
     return sum(value.constant.nbytes for value in values if value.constant is not None)
 
 
-def _model(compilation: Compiled, graph: Graph) -> ModelFacts:
-    source = compilation.source
+def _model(source: SourceModel, graph: Graph) -> ModelFacts:
     return ModelFacts(
         name=source.name,
         sha256=source.sha256,
@@ -312,7 +346,8 @@ def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _version() -> str:
+def version_text() -> str:
+    """The installed version of gexplorer; "" where it is not installed."""
     try:
         return version("gexplorer")
     except PackageNotFoundError:

@@ -11,14 +11,18 @@ from gexplorer.options import Options
 from gexplorer.passes.manager import all_passes, chosen_passes
 from gexplorer.trace.records import STAGES, Step, Steps
 from gexplorer.views.cost import cost_summary
+from gexplorer.views.kernels import kernels_summary
 from gexplorer.views.memory import memory_summary
 from gexplorer.views.schedule import schedule_summary
+from gexplorer.views.validation import validation_summary
 
 if TYPE_CHECKING:
     from gexplorer.cost.graph import GraphCost
+    from gexplorer.kernels.stage import Kernels
     from gexplorer.memory.stage import Memory
     from gexplorer.schedule.durations import Durations
     from gexplorer.schedule.stage import Schedule
+    from gexplorer.validation.record import Validation
 
 SCHEMA = "gexplorer.summary/1"
 
@@ -57,13 +61,23 @@ class Compiled(Protocol):
         ...
 
     @property
-    def memory(self) -> Memory | None:
-        """The memory's plan; None where none was made."""
+    def memory(self) -> Memory:
+        """The memory's plan."""
+        ...
+
+    @property
+    def kernels(self) -> Kernels:
+        """How each kernel is tiled."""
+        ...
+
+    @property
+    def validation(self) -> Validation:
+        """What was checked."""
         ...
 
 
 def summarise(compilation: Compiled) -> dict[str, object]:
-    """The summary object; stages that are not built yet have no steps and null results."""
+    """The summary object."""
     steps = compilation.steps
     return {
         "schema": SCHEMA,
@@ -80,10 +94,11 @@ def summarise(compilation: Compiled) -> dict[str, object]:
         "steps": [step_row(step) for step in steps],
         "rules": rule_rows(steps, compilation.options),
         "graph": _graph(steps[-1].after),
-        "memory": None if compilation.memory is None else memory_summary(compilation.memory),
+        "memory": memory_summary(compilation.memory),
         "schedule": {**schedule_summary(compilation.schedule), "unpriced": len(compilation.durations.unpriced)},
         "cost": cost_summary(compilation.cost),
-        "validation": None,
+        "kernels": kernels_summary(compilation.kernels),
+        "validation": validation_summary(compilation.validation),
     }
 
 

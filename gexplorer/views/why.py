@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gexplorer.cost.between import Between
 from gexplorer.ir.graph import Graph
 from gexplorer.passes.base import Context
 from gexplorer.passes.fusion.account import tell_every
@@ -32,6 +33,9 @@ class Miss:
         hint: the edit that would cure it, None where none is known.
         freed_bytes: what fusing there would keep out of memory at least: one write and one read of the value in
             between; None where its size is not known, there is no such value, or the miss is far.
+        saved_bytes: what of this is traffic of HBM by the cost model, in the graph as it was compiled: 0 where L2
+            holds the value or a kernel does; of a fusion that was priced and declined, HBM's traffic apart less that
+            fused. None where it is not known.
         inside: nodes whose nested graphs hold the place, outermost first.
         near: whether much of the pattern fitted, so that the compilation tells it unasked.
         wanted: what the pattern has where it stopped, such as ``MatMul|Gemm``; None where it fitted whole.
@@ -49,6 +53,7 @@ class Miss:
     near: bool = True
     wanted: str | None = None
     kind: str = ""
+    saved_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,12 @@ class Blocker:
 
 
 def near_misses(
-    steps: Iterable[Step], rule: str | None = None, node: str | None = None, *, fusion_only: bool = True
+    steps: Iterable[Step],
+    rule: str | None = None,
+    node: str | None = None,
+    *,
+    fusion_only: bool = True,
+    between: Between | None = None,
 ) -> list[Miss]:
     """Every near miss, in the order of the trace.
 
@@ -103,15 +113,23 @@ def near_misses(
         rule: only those of this pass or rule (by our name or GE's).
         node: only those at, or blocked by, this node.
         fusion_only: leave out general passes unless ``rule`` names one.
+        between: what lies between the kernels of the compiled graph, for the bytes of HBM traffic.
     """
     found: list[Miss] = []
     for step in _of_passes(steps, rule, fusion_only=fusion_only):
-        found += [_miss(step, r) for r in step.rejects if node is None or node in (r.node, r.blocker)]
+        rejects = [reject for reject in step.rejects if node is None or node in (reject.node, reject.blocker)]
+        found += [_miss(step, reject, between=between) for reject in rejects]
     return found
 
 
 def every_miss(
-    steps: Iterable[Step], plan: Plan, context: Context, rule: str | None = None, node: str | None = None
+    steps: Iterable[Step],
+    plan: Plan,
+    context: Context,
+    rule: str | None = None,
+    node: str | None = None,
+    *,
+    between: Between | None = None,
 ) -> list[Miss]:
     """Every place that a rule tried and did not fuse at, near or far; the rules run once more for it.
 
@@ -121,19 +139,20 @@ def every_miss(
         context: what they knew.
         rule: only those of this pass or rule (by our name or GE's).
         node: only those at this node, and near misses that it blocks.
+        between: what lies between the kernels of the compiled graph, for the bytes of HBM traffic.
     """
     classes = {p.name: p for p in plan.passes}
     found: list[Miss] = []
     for step in _of_passes(steps, rule):
         pass_class = classes[step.name]
         if not issubclass(pass_class, Rule) or not _may_tell(pass_class, step, node):
-            found += near_misses([step], step.name, node)
+            found += near_misses([step], step.name, node, between=between)
             continue
         near = {(reject.path, reject.node) for reject in step.rejects}
         for reject in tell_every(step, pass_class, context).rejects:
             is_near = (reject.path, reject.node) in near
             if node is None or node == reject.node or (is_near and node == reject.blocker):
-                found.append(_miss(step, reject, None if is_near else pass_class))
+                found.append(_miss(step, reject, None if is_near else pass_class, between=between))
     return found
 
 
@@ -209,9 +228,11 @@ def _may_tell(rule: type[Rule], step: Step, node: str | None) -> bool:
     return found is not None and (not rule.roots() or is_one_of(found, rule.roots()))
 
 
-def _miss(step: Step, reject: Reject, far_from: type[Rule] | None = None) -> Miss:
+def _miss(step: Step, reject: Reject, far_from: type[Rule] | None = None, *, between: Between | None = None) -> Miss:
     """A near miss, or one that is far from the pattern of a rule: it is told with less detail."""
-    size = _size(step.after, _blocked_value(step.after, reject)) if far_from is None else None
+    value = _blocked_value(step.after, reject) if far_from is None else None
+    size = _size(step.after, value)
+    saved = _saved_bytes(reject, value, between) if size is not None or "before_bytes" in reject.parameters else None
     wanted = reject.parameters.get("wanted")
     if far_from is not None and isinstance(wanted, str):
         shown = _one_of(sorted(wanted.split("|"), key=lambda name: name not in far_from.telling))
@@ -228,7 +249,18 @@ def _miss(step: Step, reject: Reject, far_from: type[Rule] | None = None) -> Mis
         far_from is None,
         wanted if isinstance(wanted, str) else None,
         "" if far_from is None else _kind(reject, far_from.kinds),
+        saved,
     )
+
+
+def _saved_bytes(reject: Reject, value: str | None, between: Between | None) -> float | None:
+    """HBM's traffic that fusing would save, by its price where it has one, else by the value that it would keep in."""
+    before, after = (reject.parameters.get(name) for name in ("before_bytes", "after_bytes"))
+    if isinstance(before, float) and isinstance(after, float):
+        return before - after
+    if between is None or value is None or reject.path:
+        return None
+    return between.saved_bytes(value, reject.node)
 
 
 def _kind(reject: Reject, kinds: Mapping[str, str]) -> str:

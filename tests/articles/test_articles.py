@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from gexplorer.articles.row import all_rows
 from gexplorer.cli import cli
+from gexplorer.render.terminal_articles import figure_text
 
 
 @cache
@@ -75,3 +76,29 @@ def test_an_unknown_row_is_one_line(row):
     result = CliRunner().invoke(cli, ["articles", f"--row={row}"])
     assert result.exit_code == 1
     assert f"no row {row}" in result.stderr
+
+
+def test_records_are_printed_as_a_table():
+    lines = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["articles", "--row", "23"]).stdout.splitlines()
+    heads = [line.split() for line in lines]
+    assert ["latency", "memory", "gb", "fused"] in heads
+    assert ["pool", "total", "time", "nodes", "fused"] in heads
+    assert any(head[:3] == ["baseline", "42.3", "ms"] for head in heads)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("size_bytes", 2048, "2.00 KiB"),
+        ("best_us", 1500.0, "1.50 ms"),
+        ("saved", -0.0957, "−9.6 %"),
+        ("hand_over_us", {"l1": 4.0, "l2": 13.0}, "l1 4.00 µs, l2 13.0 µs"),
+        ("om", {"size_bytes": 1024, "kernels": 1}, "size 1.00 KiB, kernels 1"),
+        ("caught", True, "yes"),
+        ("names", ["a", "b"], "a, b"),
+        ("tokens_per_s", 88.8, "88.8"),
+    ],
+)
+def test_a_figure_is_shown_with_its_unit(name, value, said):
+    assert figure_text(name, value) == said

@@ -77,6 +77,11 @@ def test_with_a_match_of_every_rule_switched_off(model):
 
 
 @pytest.mark.parametrize("model", ZOO)
+def test_where_fusions_that_do_not_pay_are_declined(model):
+    require_account(compile(model, preset="all", fuse_when="if_profitable"))
+
+
+@pytest.mark.parametrize("model", ZOO)
 def test_each_rule_alone(model):
     """Others take its places before it comes; alone it sees all of them."""
     compiled = compile(model, preset="unconfigured")

@@ -31,6 +31,8 @@ CHANGES = st.fixed_dictionaries(
     optional={
         "preset": st.sampled_from(["ge", "unconfigured", "tensorrt-like"]),
         "fusion_mode": st.sampled_from(["full", "fast"]),
+        "fuse_when": st.sampled_from(["always", "if_profitable"]),
+        "soc": st.sampled_from(["Ascend910B3", "Ascend910A"]),
         "fold_growth_bytes": st.sampled_from([0, 1 << 20]),
         "allowed": st.just({"flash_attention": {"head_dim": (3.0,)}}),
         "priorities": st.just({"elementwise_chain": 1}),

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from gexplorer.compiler import _contents, compile
+from gexplorer.compiler import compile
 from gexplorer.errors import ModelError
 from gexplorer.ir.text import from_text, to_text
 from gexplorer.ir.verify import verify
 from gexplorer.ops.shapes import infer_graph
+from gexplorer.ops.shapes.inference import known_contents
 from gexplorer.passes.base import Context
 from gexplorer.passes.manager import all_passes, run_passes
 from gexplorer.validation.equality import compare_steps
@@ -62,7 +63,7 @@ def test_every_step_of_a_compilation(formats, pick: random.Random):
 def test_passes_alone_and_in_any_order(pick: random.Random):
     parsed = compile(ModelMaker(pick).model(), fusion={p.name: False for p in all_passes()}).steps
     typed = parsed[1].after
-    context = Context(contents=_contents(infer_graph(typed)))
+    context = Context(contents=known_contents(infer_graph(typed)))
     order = pick.sample(all_passes(), pick.randint(1, 4))
     steps = run_passes(typed, order, context)
     require_equal([*parsed, *steps])

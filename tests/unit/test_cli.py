@@ -306,12 +306,13 @@ def slow_pass(folder, monkeypatch):
             name = "slow"
             order = 1
             def run(self, draft, log, context):
+                print("sleeps", file=open(os.environ.get("SLOW_SAYS", os.devnull), "w"), flush=True)
                 time.sleep(float(os.environ["SLOW_SECONDS"]))
     """
     (folder / "slow.py").write_text("\n".join(line[8:] for line in code.splitlines()))
     # Imported first, so that no more than the pass takes time.
     (folder / "run.py").write_text(
-        "import numpy, onnx, onnx_ir, rich.progress, slow\nfrom gexplorer.cli import main\nmain()\n"
+        "import numpy, onnx, onnx_ir, rich.progress, slow, gexplorer.compiler\nfrom gexplorer.cli import main\nmain()\n"
     )
     monkeypatch.setenv("SLOW_SECONDS", "1.5")
     return (folder / "run.py",)
@@ -331,12 +332,16 @@ def test_progress_is_not_shown_elsewhere(slow_pass):
     assert not shown
 
 
-def test_an_interrupt_ends_it_quietly_with_130(slow_pass, folder, monkeypatch):
+def test_an_interrupt_ends_it_quietly_with_130(slow_pass, folder, tmp_path_factory, monkeypatch):
     monkeypatch.setenv("SLOW_SECONDS", "60")
+    said = tmp_path_factory.mktemp("slow") / "said"
+    monkeypatch.setenv("SLOW_SAYS", str(said))
     before = sorted(folder.iterdir())
     command = ("compile", "small.onnx", "--json", "out.json")
     running = start(*command, program=slow_pass, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
+    while not said.exists():
+        time.sleep(0.05)
+        assert running.poll() is None
     running.send_signal(signal.SIGINT)
     _, shown = running.communicate(timeout=30)
     assert running.returncode == 130
@@ -380,7 +385,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code):
 def test_why_explains_and_ranks():
     text = run("why", "bert-base:small=true,layers=1", "--off", "add_layer_norm")
     numbers = "  tried 1: 0 fused, 1 nearly, 0 others"
-    assert f"norm_qkv\n{numbers:80}\n  other_user x 1, 4.00 KiB to save\n" in text
+    assert f"norm_qkv\n{numbers:80}\n  other_user x 1, 4.00 KiB to save, none of it HBM's (L2 holds it)\n" in text
     assert "cure: " in text
     assert "What costs most" in text
     assert max(map(len, text.splitlines())) <= 80
@@ -390,6 +395,7 @@ def test_why_explains_and_ranks():
     assert data["tallies"]
     assert data["far_misses"] == data["story"] == []
     known = {"rule", "node", "code", "reason", "blocker", "hint", "freed_bytes", "inside", "near", "wanted", "kind"}
+    known |= {"saved_bytes"}
     for miss in data["near_misses"]:
         assert {*miss} == known
 

@@ -57,6 +57,21 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
     ),
 )
 
+# Sentences for what a price says of a fusion that was tried (``passes/fusion/price.py``).
+PRICE_MESSAGES: Mapping[str, Message] = Map(
+    does_not_pay=Message(
+        "fused to {kernel}, {node} would take {after_us:.1f} us; apart, {kernels} kernels take {before_us:.1f} us"
+        " (HBM: {before_bytes:,.0f} bytes apart, {after_bytes:,.0f} fused)",
+        "fuse_when=always fuses all the same",
+    ),
+    does_not_fit=Message(
+        "fused to {kernel}, {node} would want {need_bytes:,.0f} bytes of {buffer}, {excess_bytes:,.0f} more than there"
+        " are: {spilled_bytes:,.0f} bytes would go to memory and back, and it would take {after_us:.1f} us; apart,"
+        " {kernels} kernels take {before_us:.1f} us (HBM: {before_bytes:,.0f} bytes apart, {after_bytes:,.0f} fused)",
+        "fuse_when=always fuses all the same",
+    ),
+)
+
 # The same without names of nodes and values, for counting: what many places have in common.
 MATCHER_KINDS: Mapping[str, str] = Map(
     in_between="{user_op} with {op} between it and {wanted}",
@@ -78,4 +93,9 @@ MATCHER_KINDS: Mapping[str, str] = Map(
     is_result="a value inside that is a result",
     swallowed="part of another match",
     part_off="part of a match that is switched off",
+)
+
+PRICE_KINDS: Mapping[str, str] = Map(
+    does_not_pay="part of a fusion that does not pay",
+    does_not_fit="part of a fusion that does not fit {buffer}",
 )

@@ -13,10 +13,10 @@ from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import NO_ATTRIBUTES, Graph, Node, program_key
 from gexplorer.ops.row import Engine
 from gexplorer.ops.table import Lowering, lookup
-from gexplorer.passes.base import Context, Log, Pass
+from gexplorer.passes.base import Context, Declined, Log, Pass
 from gexplorer.passes.fusion.kernel import group
 from gexplorer.passes.fusion.matcher import BETWEEN, Failure, Match, Refusal, is_one_of, listed, match, tensor_of
-from gexplorer.passes.fusion.messages import MATCHER_KINDS, MATCHER_MESSAGES
+from gexplorer.passes.fusion.messages import MATCHER_KINDS, MATCHER_MESSAGES, PRICE_KINDS, PRICE_MESSAGES
 from gexplorer.passes.fusion.pattern import Op, extent
 
 # How a person says where something runs.
@@ -239,9 +239,11 @@ class Rule(Pass):
                 return _refusal(found, Reject("match_off", node.name, rule=self.name))
             found = self.extend(found, draft)
             names = listed(found.nodes)
-            with log.rewrite(node, "fused", kernel=self.kernel_of(found), members=names, count=len(found.nodes)):
+            with log.rewrite(
+                node, "fused", kernel=self.kernel_of(found), members=names, count=len(found.nodes)
+            ) as edit:
                 self.fuse(found, draft)
-            return None
+            return declined(edit.declined, node, found.nodes) if edit.declined is not None else None
         if furthest is not None and self.every and not self._is_near(furthest):
             return _joined(furthest, failures)
         return furthest
@@ -255,8 +257,8 @@ class Rule(Pass):
 
     def __init_subclass__(cls, **settings: object) -> None:
         super().__init_subclass__(**settings)
-        cls.messages = Map({**MATCHER_MESSAGES, **cls.messages})
-        cls.kinds = Map({**MATCHER_KINDS, **cls.kinds})
+        cls.messages = Map({**MATCHER_MESSAGES, **PRICE_MESSAGES, **cls.messages})
+        cls.kinds = Map({**MATCHER_KINDS, **PRICE_KINDS, **cls.kinds})
 
 
 def _patterns(rule: type[Rule]) -> tuple[Op, ...]:
@@ -295,6 +297,11 @@ def _joined(failure: Failure, others: Iterable[Failure]) -> Failure:
 
 def _refusal(found: Match, refused: Reject) -> Refusal:
     return Refusal(len(found.nodes), refused.code, refused.blocker, refused.parameters, found.nodes)
+
+
+def declined(by: Declined, node: Node, nodes: Sequence[Node]) -> Refusal:
+    """What stood in the way at a place whose fusion was tried and taken back."""
+    return Refusal(len(nodes), by.code, node.name, by.parameters, tuple(nodes))
 
 
 def off_the_ai_core(nodes: Sequence[Node], draft: Draft) -> Reject | None:

@@ -13,7 +13,7 @@ from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
 from gexplorer.passes.fusion.matcher import Failure, Match, is_one_of, listed, match, tensor_of
 from gexplorer.passes.fusion.pattern import Op
-from gexplorer.passes.fusion.rule import Reject, Rule, count_places, off_the_ai_core
+from gexplorer.passes.fusion.rule import Reject, Rule, count_places, declined, off_the_ai_core
 from gexplorer.trace.records import Message
 
 # How many nodes are looked at for a way from one sibling to another.
@@ -125,7 +125,7 @@ class SiblingRule(Rule):
             log.reject(anchor, refused.code, refused.blocker, **refused.parameters)
             return
         names = listed([member.root for member in family])
-        with log.rewrite(anchor, "fused", kernel=self.kernel, members=names, count=len(family)):
+        with log.rewrite(anchor, "fused", kernel=self.kernel, members=names, count=len(family)) as edit:
             group(
                 draft,
                 nodes,
@@ -134,6 +134,10 @@ class SiblingRule(Rule):
                 attributes=self.describe_family(family, draft),
                 first=[member[name] for name in self.reads for member in family if name in member.values],
             )
+        if edit.declined is not None:
+            said = declined(edit.declined, anchor, nodes)
+            known |= {member.root.name: said for member in family}
+            log.reject(anchor, said.code, said.blocker, **said.parameters)
 
     def _count(self, value: str, family: Sequence[Match]) -> Reject | None:
         if len(family) == self.number:

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import json
+import re
+import xml.dom.minidom
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from gexplorer.cli import cli
-from gexplorer.cost.points import COLUMNS, PUBLISHED
+from gexplorer.cost.points import COLUMNS, PUBLISHED, read_points
 from gexplorer.hardware.catalogue import chip_names
+from gexplorer.render.parity import parity_svg
+from gexplorer.views.parity import parity
+from gexplorer.views.validate_cost import validation
 
 
 @pytest.fixture(autouse=True)
@@ -106,3 +112,37 @@ def test_one_chip_is_shown_with_the_source_of_every_number():
     detail = json.loads(run("chips", "Ascend910B3", "--json", "-"))
     assert detail["values"]["clock"]["value"] == "1.8 GHz"
     assert all(leaf["source"] for leaf in detail["values"].values())
+
+
+def test_the_picture_has_every_point_and_stands_alone(folder):
+    for name in ("parity.svg", "parity.html"):
+        run("validate-cost", "--plot", name)
+        page = (folder / name).read_text()
+        assert page.count(" measured, ") == 38
+        assert "flash_attn pto 8192x8192x128 on Ascend910B2: 293 µs measured, 236 µs modelled (-19.3 %)" in page
+        assert "gemm: 21 points, mean error 5.8 %" in page
+        assert not re.search(r"(href|src)=.http|@import|<script", page)
+    assert xml.dom.minidom.parse(str(folder / "parity.svg")).documentElement.tagName == "svg"
+
+
+def test_points_lie_where_the_model_and_the_measurement_put_them():
+    """A decade is as long on both axes, up and to the right; what is equal lies on the diagonal."""
+    found = parity(validation(read_points()))
+    point = next(point for point in found.points if point.family == "gemm")  # a circle: its path begins 5 to the left
+    times = ((5.0, 500.0), (50.0, 50.0), (500.0, 5.0))
+    points = tuple(replace(point, measured_us=a, predicted_us=b) for a, b in times)
+    svg = parity_svg(replace(found, points=points))
+    starts = [re.match(r"M([\d.]+) ([\d.]+)a", group.find("path").get("d")) for group in svg.iter("g")]
+    (x0, y0), (x1, y1), (x2, y2) = (map(float, start.groups()) for start in starts)
+    assert x1 - x0 == pytest.approx(x2 - x1, abs=0.2)
+    assert y1 - y0 == pytest.approx(y2 - y1, abs=0.2)
+    assert x1 - x0 == pytest.approx(y1 - y0, abs=0.2)
+    assert x1 - x0 > 100
+    equal = next(path.get("d") for path in svg.iter("path") if path.get("class") == "equal")
+    (left, bottom), (right, top) = (map(float, place.split()) for place in equal[1:].split(" L"))
+    assert (y1 - bottom) / (x1 + 5 - left) == pytest.approx((top - bottom) / (right - left), abs=1e-2)
+
+
+def test_a_picture_of_another_kind_is_one_line():
+    assert "a name that ends in .svg or .html is wanted" in fail("validate-cost", "--plot", "parity.png")
+    assert "there is no folder" in fail("validate-cost", "--plot", "nowhere/parity.svg")

@@ -182,7 +182,9 @@ def test_attention_is_read_off_its_pieces():
     text += "%t = Transpose(%k) {perm = [0, 1, 3, 2]} #t\n%s = MatMul(%q, %t) #s\n%a = Add(%s, %m) #a\n"
     text += "%p = Softmax(%a) {axis = -1} #p\n" + y("MatMul(%p, %v)")
     found = main(text, "y", FlashAttention)
-    assert found == Attention(16, 40, 50, 64, 32, kv_heads=16, extra_passes=1)
+    assert found == Attention(16, 40, 50, 64, 32, kv_heads=16, extra_passes=1, mask_bytes=2)
+    row = main(text.replace("float16[1,1,40,50]", "float16[2,1,1,50]"), "y", FlashAttention)
+    assert row == Attention(16, 40, 50, 64, 32, kv_heads=16, extra_passes=1)  # of a row for all queries little is read
     kernel = work(text, "y", FlashAttention)
     assert kernel.family == "flash_attention"
     assert kernel.border_bytes == found.compulsory_bytes + 40 * 50 * 2  # the mask is read too
@@ -192,6 +194,8 @@ def test_an_operator_of_attention_is_the_same_kernel():
     text = inputs(q="float16[1,6,512]", k="float16[1,9,128]", v="float16[1,9,128]")
     text += y("Attention(%q, %k, %v) {q_num_heads = 8, kv_num_heads = 2, is_causal = 1}")
     assert main(text, opset=23) == Attention(8, 6, 9, 64, 64, kv_heads=2, causal=True)
+    masked = inputs(m="bool[6,9]") + text.replace("%v)", "%v, %m)")
+    assert main(masked, opset=23) == Attention(8, 6, 9, 64, 64, kv_heads=2, causal=True, extra_passes=1, mask_bytes=1)
 
 
 LINEAR = inputs(x="float16[64,96]", w="float16[96,128]", b="float16[128]")

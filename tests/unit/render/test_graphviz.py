@@ -7,7 +7,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from gexplorer.render import graphviz
-from gexplorer.render.graphviz import Sketch, dot_source, find_dot, lay_out
+from gexplorer.render.graphviz import Sketch, dot_source, find_dot, lay_out, own_layout
 from gexplorer.render.html import text
 from gexplorer.render.picture import card_lines, draw, in_words
 from gexplorer.views.region import Box, Edge, Picture
@@ -59,8 +59,8 @@ def test_hostile_names_are_text_and_nothing_else(name):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_dot_never_sees_a_name(name, monkeypatch):
     seen = []
-    monkeypatch.setattr("gexplorer.render.picture.lay_out", lambda sketches: seen.extend(sketches))
-    assert draw([pair(name)]) is None
+    monkeypatch.setattr(graphviz, "lay_out", lambda sketches, dot=None: seen.extend(sketches))
+    assert draw([pair(name)])
     source = dot_source(seen[0])
     plain = dot_source(Sketch(seen[0].sizes, ((0, 1),)))
     assert source == plain
@@ -78,10 +78,10 @@ def test_many_graphs_take_one_process(monkeypatch):
     assert [element.find(".//text").text for element in drawn] == [str(number) for number in range(30)]
 
 
-@needs_dot
-def test_boxes_do_not_overlap_and_edges_meet_them():
+@pytest.mark.parametrize("engine", [pytest.param("dot", marks=needs_dot), "own"])
+def test_boxes_do_not_overlap_and_edges_meet_them(engine):
     sketch = Sketch(((100, 40), (80, 60), (120, 50), (90, 40)), ((0, 1), (0, 2), (1, 3), (2, 3)))
-    (layout,) = lay_out([sketch]) or []
+    (layout,) = (lay_out([sketch]) or []) if engine == "dot" else [own_layout(sketch)]
     boxes = [
         (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
         for (x, y), (w, h) in zip(layout.centres, sketch.sizes, strict=True)
@@ -161,10 +161,20 @@ class TestFinding:
         assert find_dot() == str(dot)
 
 
+def require_own(drawn):
+    """Our own layout has drawn both boxes and the edge between them."""
+    (svg,) = drawn
+    assert len(svg.findall(".//g[@class='edge']")) == 1
+    tops = [float(rect.get("y")) for rect in svg.iter("rect")]
+    assert len(tops) == 2
+    assert tops[0] < tops[1]
+
+
 class TestFailing:
     def test_no_program(self, monkeypatch):
         monkeypatch.setenv("GEXPLORER_DOT", "/nowhere/dot")
-        assert draw([pair()]) is None
+        assert lay_out([Sketch(((10, 10),), ())]) is None
+        require_own(draw([pair()]))
 
     @pytest.mark.parametrize(
         "body",
@@ -183,7 +193,8 @@ class TestFailing:
     )
     def test_a_program_that_fails_or_lies(self, tmp_path, monkeypatch, body):
         monkeypatch.setenv("GEXPLORER_DOT", str(program(tmp_path, "dot", body)))
-        assert draw([pair()]) is None
+        assert lay_out([Sketch(((10, 10), (10, 10)), ((0, 1),))]) is None
+        require_own(draw([pair()]))
 
     def test_a_program_that_hangs(self, tmp_path):
         slow = program(tmp_path, "dot", "import time; time.sleep(60)")

@@ -171,14 +171,13 @@ def test_examples_are_drawn_side_by_side(chain):
 def test_without_dot_it_is_as_complete(chain, no_dot):
     html = page_of(chain)
     page = Page(html)
-    assert "pip install 'gexplorer[dot]'" in page.text
-    assert "text" not in page.tags
+    assert "text" in page.tags
     for step in report_data(chain).steps:
         for example in step.groups.examples:
             for picture in (example.region.before, example.region.after):
                 assert all(box.name in page.text for box in picture.boxes)
     for mark in ("removed", "added", "changed", "kept"):
-        assert f'<li class="{mark}">' in html or mark == "added"
+        assert re.search(f'class="box [a-z]+ {mark}"', html) or mark == "added"
 
 
 def test_the_same_compilation_gives_the_same_bytes(chain):

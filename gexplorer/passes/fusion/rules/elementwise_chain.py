@@ -16,7 +16,7 @@ from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
 from gexplorer.passes.fusion.matcher import Failure, listed
 from gexplorer.passes.fusion.pattern import op
-from gexplorer.passes.fusion.rule import Rule, off_the_ai_core, tensor_of
+from gexplorer.passes.fusion.rule import Rule, declined, off_the_ai_core, tensor_of
 from gexplorer.trace.records import Message
 
 _REDUCTIONS = op(
@@ -104,10 +104,14 @@ class ElementwiseChain(Rule):
                 log.reject(root, "match_off", root.name, rule=self.name)
             else:
                 members = listed(region.nodes[::-1])
-                with log.rewrite(root, "fused", kernel=self.kernel, members=members, count=len(region.nodes)):
+                with log.rewrite(root, "fused", kernel=self.kernel, members=members, count=len(region.nodes)) as edit:
                     group(draft, region.nodes, self.kernel, anchor=root)
+                if edit.declined is not None:
+                    said = declined(edit.declined, root, region.nodes)
+                    known |= {node.name: said for node in region.nodes}
+                    log.reject(root, said.code, said.blocker, **said.parameters)
         if self.every:
-            self.tell_rest(places, log, known, taken)
+            self.tell_rest(places, log, known, {name: root for name, root in taken.items() if name not in known})
 
     def _grow(self, root: Node, draft: Draft, may: _Members) -> _Region:
         """Takes in a producer once all of its users are in: so no path leaves the region and comes back."""

@@ -12,7 +12,7 @@ from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
 from gexplorer.passes.fusion.matcher import Failure, Match, match
 from gexplorer.passes.fusion.pattern import Op, Pattern, const, either, op
-from gexplorer.passes.fusion.rule import Rule, count_places, tensor_of
+from gexplorer.passes.fusion.rule import Rule, count_places, declined, tensor_of
 from gexplorer.trace.records import Message
 
 _ACTIVATION = "Swish|Silu|Gelu|FastGelu|Relu"
@@ -93,10 +93,14 @@ class MoeExperts(Rule):
             else:
                 parts = [_parts(experts, part) for part in ("route", "up", "down", "finish")]
                 names = ", ".join(part[-1].name for part in parts)
-                with log.rewrite(root, "grouped", experts=len(experts), names=names):
+                with log.rewrite(root, "grouped", experts=len(experts), names=names) as edit:
                     attributes = _attributes(experts, draft)
                     for part, kernel in zip(parts, _KERNELS, strict=True):
                         group(draft, part, kernel, anchor=part[-1], attributes=attributes)
+                if edit.declined is not None:
+                    said = declined(edit.declined, root, experts[-1].nodes)
+                    known |= {expert.root.name: said for expert in experts}
+                    log.reject(root, said.code, said.blocker, **said.parameters)
         draft.tried = tried
         if self.every:
             self.tell_rest(places, log, known, spared)

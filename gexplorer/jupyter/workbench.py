@@ -1,0 +1,175 @@
+"""Compiles what a person asks for in a thread of its own, so that the person never waits; the newest wish wins."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from gexplorer.compiler import Compilation, compile_source
+from gexplorer.errors import GexplorerError
+from gexplorer.passes.manager import Progress
+from gexplorer.render.document import Document, document
+
+# A message and the bytes that go with it, to the front end.
+Post = Callable[[dict[str, Any], Sequence[bytes]], None]
+
+# Progress is told so often at most, in seconds.
+_BETWEEN = 0.05
+
+
+class _Superseded(BaseException):
+    """There is a newer wish. No error: what means to catch errors must not catch it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for.
+
+    Attributes:
+        sequence: number of the wish; the answer carries it.
+        changes: options that differ from those of the compilation that the explorer was opened with.
+    """
+
+    sequence: int
+    changes: Mapping[str, Any]
+
+
+class Workbench:
+    """One compilation that is being changed.
+
+    Everything long happens in a daemon thread that lives while there is work. ``post`` is called from it.
+
+    Args:
+        compilation: what the explorer is opened with.
+        post: takes messages to the front end.
+        wanted: names of the parts that the front end wants; None for all that are not on demand.
+
+    Attributes:
+        opened: the compilation that it was opened with.
+        current: the newest that is done.
+    """
+
+    def __init__(self, compilation: Compilation, post: Post, wanted: Sequence[str] | None = None) -> None:
+        self.opened = self.current = compilation
+        self.sequence = 0
+        self._post = post
+        self._wanted = wanted
+        self._document: Document | None = None
+        self._shown: Compilation | None = None
+        self._sent: dict[str, bytes] = {}
+        self._asked: list[str] = []
+        self._wish: Wish | None = None
+        self._everything = False
+        self._lock = threading.Lock()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._told = 0.0
+
+    def show(self) -> None:
+        """Sends every part: the front end has just been opened."""
+        with self._lock:
+            self._everything = True
+        self._work()
+
+    def change(self, wish: Wish) -> None:
+        """Compiles again; a compilation that is under way for an older wish is given up."""
+        with self._lock:
+            self._wish = wish
+            self.sequence = max(self.sequence, wish.sequence)
+        self._work()
+
+    def ask(self, part: str) -> None:
+        """Sends a part that is made on demand."""
+        with self._lock:
+            if part not in self._asked:
+                self._asked.append(part)
+        self._work()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits until there is nothing to do; False where that took longer than so many seconds."""
+        return self._idle.wait(seconds)
+
+    def _work(self) -> None:
+        with self._lock:
+            if not self._idle.is_set():
+                return
+            self._idle.clear()
+        threading.Thread(target=self._run, name="gexplorer-workbench", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                wish, self._wish = self._wish, None
+                everything, self._everything = self._everything, False
+                asked, self._asked = self._asked, []
+                if wish is None and not everything and not asked:
+                    self._idle.set()
+                    return
+            try:
+                if wish is not None:
+                    self._compile(wish)
+                if everything:
+                    self._sent.clear()
+                if wish is not None or everything:
+                    self._send(self._names(), wish)
+                self._send(asked, None)
+            except _Superseded:
+                with self._lock:
+                    self._everything |= everything
+                    self._asked = [*asked, *(name for name in self._asked if name not in asked)]
+            except GexplorerError as error:
+                self._post({"type": "failure", "message": str(error)}, ())
+            except Exception as error:
+                self._post({"type": "failure", "message": f"{type(error).__name__}: {error}"}, ())
+
+    def _compile(self, wish: Wish) -> None:
+        if not wish.changes:
+            self.current = self.opened
+            return
+        options = self.opened.options.with_changes({"validate": "off", **wish.changes})
+        if options != self.current.options:
+            self.current = compile_source(self.opened.source, options, previous=self.current, tell=self._tell)
+
+    def _names(self) -> list[str]:
+        whole = self._whole()
+        names = [name for name in whole.parts if name not in whole.on_demand]
+        asked_before = [name for name in whole.on_demand if name in self._sent and name not in whole.taken_over]
+        wanted = [name for name in names if self._wanted is None or name in self._wanted]
+        return wanted + asked_before
+
+    def _whole(self) -> Document:
+        if self._document is None or self._shown is not self.current:
+            self._document, self._shown = document(self.current, previous=self._document), self.current
+        return self._document
+
+    def _send(self, names: Sequence[str], wish: Wish | None) -> None:
+        """Sends those parts that the front end does not have yet."""
+        whole = self._whole()
+        made: dict[str, bytes] = {}
+        for name in names:
+            self._stop_if_superseded()
+            if name in whole.parts:
+                made[name] = whole.parts[name]
+        new = {name: data for name, data in made.items() if self._sent.get(name) != data}
+        if not new and wish is None:
+            return
+        message: dict[str, Any] = {"type": "parts", "names": list(new)}
+        if wish is not None:
+            message["sequence"] = wish.sequence
+        self._post(message, list(new.values()))
+        self._sent |= new
+
+    def _tell(self, progress: Progress) -> None:
+        self._stop_if_superseded()
+        now = monotonic()
+        if now - self._told >= _BETWEEN:
+            self._told = now
+            text = progress.name.replace("_", " ")
+            self._post({"type": "work", "done": progress.done, "total": progress.total, "text": text}, ())
+
+    def _stop_if_superseded(self) -> None:
+        if self._wish is not None:
+            raise _Superseded

@@ -1,0 +1,243 @@
+"""The widgets' Python side, without a browser: messages in, parts out, the newest wish wins."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import gexplorer as gx
+from gexplorer.errors import OptionError
+from gexplorer.jupyter.controls import Controls
+from gexplorer.jupyter.explorer import PANELS, Explorer, PanelWidget
+from gexplorer.jupyter.workbench import Wish, Workbench
+from gexplorer.views.pack import unpack
+
+MODEL = "bert-base:small=true"
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return gx.compile(MODEL)
+
+
+class Front:
+    """What a front end has heard."""
+
+    def __init__(self):
+        self.messages = []
+        self.parts = {}
+
+    def __call__(self, message, buffers):
+        assert threading.current_thread() is not threading.main_thread()
+        self.messages.append(message)
+        if message["type"] == "parts":
+            assert len(message["names"]) == len(buffers)
+            self.parts |= {name: unpack(data) for name, data in zip(message["names"], buffers, strict=True)}
+
+
+def opened(compiled, **more):
+    front = Front()
+    bench = Workbench(compiled, front, **more)
+    bench.show()
+    assert bench.wait(60)
+    return bench, front
+
+
+def figure(front, key):
+    return next(f["value"] for f in front.parts["head"]["figures"] if f["key"] == key)
+
+
+def test_a_front_end_that_opens_gets_what_is_not_on_demand(compiled):
+    _, front = opened(compiled)
+    assert {"head", "steps", "nodes", "values", "scenes", "memory", "schedule", "cost", "rules", "log"} <= set(
+        front.parts
+    )
+    assert not {"planners", "tiling"} & set(front.parts)
+
+
+def test_a_change_compiles_again_and_sends_only_what_is_new(compiled):
+    bench, front = opened(compiled)
+    kernels = figure(front, "kernels")
+    del front.messages[:]
+    bench.change(Wish(1, {"fusion": {"matmul_bias": False}}))
+    assert bench.wait(60)
+    (answer,) = [m for m in front.messages if m["type"] == "parts"]
+    assert answer["sequence"] == 1
+    assert figure(front, "kernels") > kernels
+    assert bench.current.options.fusion == {"matmul_bias": False}
+    bench.change(Wish(2, {}))
+    assert bench.wait(60)
+    assert bench.current is compiled
+    assert figure(front, "kernels") == kernels
+    bench.change(Wish(3, {"memory": "safe"}))
+    assert bench.wait(60)
+    assert not {"nodes", "scenes", "log"} & set(front.messages[-1]["names"]) - {"log"}
+
+
+def test_an_answer_comes_even_when_nothing_is_new(compiled):
+    bench, front = opened(compiled)
+    del front.messages[:]
+    bench.change(Wish(5, {}))
+    assert bench.wait(60)
+    assert front.messages[-1] == {"type": "parts", "names": [], "sequence": 5}
+
+
+def test_what_is_on_demand_comes_when_asked_for_and_stays_true(compiled):
+    bench, front = opened(compiled)
+    bench.ask("planners")
+    bench.ask("nothing of the kind")
+    assert bench.wait(60)
+    assert front.parts["planners"]["planners"]
+    bench.change(Wish(1, {"fusion": {"matmul_bias": False}}))
+    assert bench.wait(60)
+    assert "planners" in front.messages[-1]["names"]  # the other graph has other plans
+
+
+def test_the_newest_wish_wins(compiled, monkeypatch):
+    import gexplorer.jupyter.workbench as module
+
+    begun, go = threading.Event(), threading.Event()
+    whole = module.compile_source
+
+    def slow(source, options, *, previous, tell):
+        begun.set()
+        go.wait(10)
+        return whole(source, options, previous=previous, tell=tell)
+
+    bench, front = opened(compiled)
+    monkeypatch.setattr(module, "compile_source", slow)
+    del front.messages[:]
+    bench.change(Wish(1, {"fusion": {"matmul_bias": False}}))
+    assert begun.wait(10)
+    for number in range(2, 6):
+        bench.change(Wish(number, {"fusion": {"gelu": number % 2 == 0}}))
+    go.set()
+    assert bench.wait(60)
+    assert [m["sequence"] for m in front.messages if m["type"] == "parts"] == [5]
+    assert bench.current.options.fusion == {"gelu": False}
+
+
+def test_who_asks_meanwhile_is_not_forgotten(compiled):
+    bench, front = opened(compiled)
+    for number in range(1, 4):
+        bench.change(Wish(number, {"fusion": {"matmul_bias": number % 2 == 0}}))
+        bench.ask("planners")
+        bench.show()
+    assert bench.wait(60)
+    assert {"planners", "scenes"} <= set(front.parts)
+
+
+def test_a_failure_is_said_and_the_next_wish_works(compiled):
+    bench, front = opened(compiled)
+    bench.change(Wish(1, {"mem_workspace_size": 1}))
+    assert bench.wait(60)
+    assert front.messages[-1]["type"] == "failure"
+    assert "mem_workspace_size" in front.messages[-1]["message"]
+    bench.change(Wish(2, {"memory": "safe"}))
+    assert bench.wait(60)
+    assert bench.current.options.memory == "safe"
+
+
+def messages_of(widget):
+    heard = []
+    widget.on_result(heard.append)
+    return heard
+
+
+def test_a_widget_hears_what_its_front_end_says(compiled):
+    widget = Explorer(compiled)
+    heard = messages_of(widget)
+    widget._handle_custom_msg({"type": "ready"}, [])
+    assert widget.wait(60)
+    widget._handle_custom_msg({"type": "change", "sequence": 1, "changes": {"memory": "safe"}}, [])
+    assert widget.wait(60)
+    assert widget.compilation.options.memory == "safe"
+    assert widget.changes == {"memory": "safe"}
+    widget._handle_custom_msg({"type": "change", "sequence": 2, "changes": {"memory": "no such thing"}}, [])
+    assert heard[-1]["type"] == "failure"
+    assert widget.changes == {"memory": "safe"}
+    widget._handle_custom_msg({"type": "reset", "sequence": 3}, [])
+    assert widget.wait(60)
+    assert widget.compilation is compiled
+    widget._handle_custom_msg("nonsense", [])
+
+
+def test_shapes_are_changed_from_the_front_end():
+    widget = Explorer(gx.compile("bert-base:small=true,batch=b"))
+    (name, *_) = widget.compilation.graph.inputs
+    rank = len(widget.compilation.graph.tensor(name).shape)
+    shapes = {name: [2, *[None] * (rank - 1)]}
+    widget._handle_custom_msg({"type": "change", "sequence": 1, "changes": {"shapes": shapes}}, [])
+    assert widget.wait(60)
+    assert widget.compilation.graph.tensor(name).shape[0] == 2
+
+
+def test_python_changes_what_is_shown(compiled):
+    widget = Explorer(compiled)
+    widget.change(fusion={"matmul_bias": False})
+    widget.change(fusion={"gelu": False}, memory="safe")
+    assert widget.wait(60)
+    assert widget.compilation.options.fusion == {"matmul_bias": False, "gelu": False}
+    assert widget.compilation.options.memory == "safe"
+    with pytest.raises(OptionError, match="no option"):
+        widget.change(colour="red")
+    widget.reset()
+    assert widget.wait(60)
+    assert widget.compilation is compiled
+
+
+def test_the_selection_is_a_trait(compiled):
+    widget = compiled.explore(height=500)
+    widget.selection = {"node": "x"}
+    assert widget.get_state()["selection"] == {"node": "x"}
+    assert widget.get_state()["height"] == 500
+    assert repr(widget) == f"Explorer({MODEL!r})"
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_a_panel_by_itself_gets_what_it_needs(compiled, panel):
+    widget = compiled.widget(panel)
+    sent = []
+    widget.on_result(sent.append)
+    widget._handle_custom_msg({"type": "ready"}, [])
+    assert widget.wait(60)
+    names = sent[-1]["names"]
+    assert {"head", "steps", "nodes", "values"} <= set(names)
+    assert {name for name in PANELS[panel] if name not in ("planners", "tiling")} <= set(names)
+    if panel != "graph":
+        assert "scenes" not in names
+
+
+def test_no_such_panel(compiled):
+    with pytest.raises(OptionError, match="there are graph, memory"):
+        PanelWidget(compiled, "colours")
+
+
+def test_controls_change_the_explorer_and_follow_it(compiled):
+    widget = Explorer(compiled)
+    controls = Controls(widget)
+    assert "matmul_bias" in controls.rules
+    controls.rules["matmul_bias"].value = False
+    assert widget.wait(60)
+    assert widget.compilation.options.fusion == {"matmul_bias": False}
+    controls.choices["memory"].value = "safe"
+    assert widget.wait(60)
+    assert widget.compilation.options.memory == "safe"
+    assert widget.compilation.options.fusion == {"matmul_bias": False}
+    widget._handle_custom_msg({"type": "reset", "sequence": 100}, [])
+    assert widget.wait(60)
+    time.sleep(0.05)
+    assert controls.rules["matmul_bias"].value is True
+    assert controls.choices["memory"].value == "balanced"
+
+
+def test_controls_that_come_later_show_what_was_changed_before(compiled):
+    widget = Explorer(compiled)
+    widget.change(fusion={"matmul_bias": False}, memory="safe")
+    assert widget.wait(60)
+    controls = Controls(widget)
+    assert controls.rules["matmul_bias"].value is False
+    assert controls.choices["memory"].value == "safe"
+    assert set(Controls(widget, every=True).rules) > set(controls.rules)
