@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gexplorer.compared import diff as diff
     from gexplorer.compiler import Compilation as Compilation
     from gexplorer.compiler import compile as compile
     from gexplorer.errors import GexplorerError as GexplorerError
@@ -28,6 +29,7 @@ _PUBLIC = {
     "PassError": "gexplorer.errors",
     "VerifyError": "gexplorer.errors",
     "compile": "gexplorer.compiler",
+    "diff": "gexplorer.compared",
     "from_torch": "gexplorer.frontends.torch",
     "load_om": "gexplorer.offline.session",
     "register": "gexplorer.passes.manager",
@@ -42,6 +44,7 @@ __all__ = [
     "PassError",
     "VerifyError",
     "compile",
+    "diff",
     "from_torch",
     "load_om",
     "register",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gexplorer.cost.between import Between, between_kernels
 from gexplorer.cost.graph import GraphCost, cost_of
+from gexplorer.display import Displayed
 from gexplorer.errors import ModelError, OptionError
 from gexplorer.frontends.onnx import SourceModel, read
 from gexplorer.frontends.torch import from_torch, is_torch_model
@@ -58,7 +59,7 @@ PARSE_STEPS = 2
 
 
 @dataclass(frozen=True)
-class Compilation:
+class Compilation(Displayed):
     """What came of compiling one model with one set of options.
 
     Attributes:
@@ -145,8 +146,7 @@ class Compilation:
         about = About(
             source.name, source.sha256, dict(source.graph.opsets), self.options.soc, self.options.as_dict(), rows
         )
-        kernels = getattr(self, "kernels", None)
-        tiles = "" if kernels is None else tiles_text(kernels)
+        tiles = tiles_text(self.kernels)
         save(Path(path), self.program, about, self.memory, self.schedule, tiles=tiles, weights=weights)
         return Path(path)
 
@@ -359,7 +359,7 @@ def _cost(
         return previous.cost
     chip = load_chip(options.soc)
     if options.tiling_mode != "library":
-        return cost_of(graph, chip, tiles=kernels.tile_of)
+        return cost_of(graph, chip, tiling=options.tiling_mode, tiles=kernels.tile_of)
     return cost_of(graph, chip, costs=context.judge.costs if isinstance(context.judge, Price) else None)
 
 

@@ -20,17 +20,11 @@ def kernels(node: str | None, tiling: str | None, flags: bool, json_to: str | No
     """Say which kernels a compiled model has: unit, tile, buffers, what bounds each; or all about one."""
     require_targets(json_to)
     compiled = compile_model(**common)
-    from gexplorer.cost.graph import cost_of
-    from gexplorer.hardware.catalogue import load_chip
-    from gexplorer.kernels.stage import generate_kernels
-    from gexplorer.schedule.stage import kernel_names
     from gexplorer.views.kernels import kernels_detail, node_detail
 
     if tiling is not None:
         compiled = compiled.replace(tiling_mode=tiling)
-    chip, mode = load_chip(compiled.options.soc), compiled.options.tiling_mode
-    found = generate_kernels(compiled.graph, chip, mode, names=kernel_names(compiled.memory))
-    cost = cost_of(compiled.graph, chip, tiling=mode, tiles=found.tile_of)
+    found, cost = compiled.kernels, compiled.cost
     if node is not None:
         from gexplorer.views.lookup import require_name
 

@@ -14,6 +14,7 @@ from gexplorer.cost.l2 import account, compulsory_bytes, sources_of
 from gexplorer.cost.staged import Costs, Tile, Tiler, Tiling, shares_of
 from gexplorer.cost.work import Gemm
 from gexplorer.cost.work_of_node import work_of_node
+from gexplorer.display import Charted
 from gexplorer.hardware.spec import Chip
 from gexplorer.ir.graph import Graph
 from gexplorer.ops.table import lookup
@@ -111,7 +112,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class GraphCost:
+class GraphCost(Charted):
     """What a graph costs on a chip, its kernels one after the other on one stream.
 
     Attributes:
@@ -129,6 +130,12 @@ class GraphCost:
     uncosted: tuple[UncostedRow, ...]
     compulsory_bytes: float
     distinct: int
+
+    def __repr__(self) -> str:
+        sums = f"latency_us={self.latency_us:.6g}, hbm_bytes={self.hbm_bytes:.6g}"
+        return (
+            f"GraphCost({self.chip.name!r}, {len(self.rows):,} kernels, {sums}, {len(self.uncosted):,} without a price)"
+        )
 
     @cached_property
     def latency_us(self) -> float:

@@ -27,6 +27,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "tiling": ("cost", "tiling"),
     "time": ("rules",),
     "rules": ("rules",),
+    "figures": (),
     "log": ("log",),
 }
 _WHERE = ("head", "steps", "nodes", "values")

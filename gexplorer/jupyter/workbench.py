@@ -154,13 +154,16 @@ class Workbench:
             if name in whole.parts:
                 made[name] = whole.parts[name]
         new = {name: data for name, data in made.items() if self._sent.get(name) != data}
+        gone = [name for name in self._sent if name not in whole.parts]
         if not new and wish is None:
             return
-        message: dict[str, Any] = {"type": "parts", "names": list(new)}
+        message: dict[str, Any] = {"type": "parts", "names": list(new), "gone": gone}
         if wish is not None:
-            message["sequence"] = wish.sequence
+            message |= {"sequence": wish.sequence, "changes": dict(wish.changes)}
         self._post(message, list(new.values()))
         self._sent |= new
+        for name in gone:
+            del self._sent[name]
 
     def _tell(self, progress: Progress) -> None:
         self._stop_if_superseded()

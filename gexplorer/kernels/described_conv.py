@@ -46,6 +46,8 @@ def describe_conv(part: Part, conv: Node) -> Described | Refusal:
     bindings = [("x", part.outside[conv.inputs[0]]), ("w", part.outside[conv.inputs[1]])]
     bias = conv.inputs[2] if len(conv.inputs) > 2 else ""
     if bias:
+        if bias not in part.inputs:
+            return Refusal(conv.op, "its bias is a number of the body")
         if part.tensor(bias).dtype not in FLOATS:
             return Refusal(conv.op, f"its bias is {part.tensor(bias).dtype.label}")
         bindings.append(("bias", part.outside[bias]))
@@ -66,7 +68,7 @@ def describe_conv(part: Part, conv: Node) -> Described | Refusal:
 def _kernel(part: Part, conv: Node) -> ConvKernel | Refusal:
     """The bare convolution."""
     for name in conv.inputs[:2]:
-        if name not in part.inputs:
+        if name not in part.inputs or part.shape(name) is None:
             maker = part.producer(name)
             what = "a constant of the body" if maker is None else f"made by a {maker.op} of the kernel"
             return Refusal(part.op, f"maps or weights are {what}")

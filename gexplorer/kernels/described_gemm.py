@@ -58,6 +58,8 @@ def describe_gemm(part: Part, product: Node) -> Described | Refusal:
     operands: list[Operand] = []
     bindings = [("left", part.outside[left.name]), ("right", part.outside[right.name])]
     added = product.inputs[2] if len(product.inputs) > 2 and product.op == "Gemm" else ""
+    if added and added not in part.inputs:
+        return Refusal(product.op, "its bias is a number of the body")
     if added:
         others = (added, *others)
         formula = with_bias(formula)

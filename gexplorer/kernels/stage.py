@@ -13,6 +13,7 @@ from typing import Literal
 
 from gexplorer.cost.tile import GemmTiles
 from gexplorer.cost.work import Gemm
+from gexplorer.display import Displayed
 from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
 from gexplorer.ir.graph import Graph, Node
@@ -142,7 +143,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Kernels:
+class Kernels(Displayed):
     """What came of the kernels stage.
 
     Attributes:

@@ -128,6 +128,16 @@ class _Evaluator:
             codes[..., single] = too_small(kernel, self.space, not single, chip, held)[..., None]
         self.codes: NDArray[np.int8] = codes.ravel()
         self.total: Floats = np.full(len(self.codes), np.nan)
+        # Tiles longer than the product are the library's, and known already.
+        size, unit = self.space, chip.cube.shape(self.work.dtype.bits)
+        m, n, k = (
+            axis < length + one
+            for axis, length, one in zip(
+                (size.m, size.n, size.k), (self.work.m, self.work.n, self.work.k), unit, strict=True
+            )
+        )
+        sensible = (m[:, None, None] & n[:, None] & k)[..., None, None]
+        self.sensible: NDArray[np.bool_] = np.broadcast_to(sensible, size.shape).ravel()
         self.evaluations = 0
         self._most_us = np.inf
         number = self.space.index(GemmTile(int(tile.m[0]), int(tile.n[0]), int(tile.k[0]), tile.order))
@@ -198,7 +208,7 @@ def _fast(evaluator: _Evaluator) -> None:
             return
         done.add(fresh[0])
         near = _neighbours(fresh[0], space.shape)
-        near = near[(evaluator.codes[near] == 0) & np.isnan(evaluator.total[near])]
+        near = near[(evaluator.codes[near] == 0) & np.isnan(evaluator.total[near]) & evaluator.sensible[near]]
         evaluator.evaluate(near[: budget - evaluator.evaluations])
 
 
@@ -208,9 +218,7 @@ def _net(evaluator: _Evaluator, count: int) -> NDArray[np.int64]:
     double = fit[..., 0, 0]
     single = ~double.any(axis=2)  # blocks that only fit once
     # Blocks longer than the product are the library's, and known already.
-    work, chip = evaluator.work, evaluator.chip
-    sensible = (evaluator.space.m < work.m + chip.cube.m)[:, None] & (evaluator.space.n < work.n + chip.cube.n)
-    usable = np.where(single[..., None], fit[..., 0, 1], double) & sensible[..., None]
+    usable = np.where(single[..., None], fit[..., 0, 1], double) & evaluator.sensible.reshape(fit.shape)[..., 0, 0]
     m, n = (axis.ravel() for axis in np.nonzero(usable.any(axis=2)))
     longest = usable.shape[2] - 1 - usable[m, n, ::-1].argmax(axis=1)
     bound = evaluator.bound_us(m, n, single[m, n])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gexplorer.display import Charted
 from gexplorer.errors import OptionError
 from gexplorer.ir.graph import Graph
 from gexplorer.memory.bounds import Bounds, bounds_of
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class Memory(Charted):
     """What came of the memory stage.
 
     Addresses are in one space: the pool from 0, behind it what never shares (weights, inputs and outputs, state).

@@ -1,4 +1,4 @@
-"""A page with the explorer in it: one file that holds all it needs, and says the same in words where no program runs."""
+"""A page with the explorer in it: one file that holds all it needs, and says the same in words."""
 
 from __future__ import annotations
 

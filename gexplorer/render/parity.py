@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from gexplorer.errors import OptionError
 from gexplorer.output import write_file
-from gexplorer.render.html import Child, document, h, text
+from gexplorer.render.html import Child, code, document, h, text
 from gexplorer.render.units import percent_text, plural_text, time_text
 from gexplorer.views.parity import Parity, ParityPoint
 
@@ -34,11 +34,11 @@ def write_parity(found: Parity, path: Path) -> None:
     picture = parity_svg(found)
     if path.suffix == ".html":
         write_file(
-            path, document("Cost model and measurements", f"body{{margin:1rem;background:#fff}}{_STYLE}", [picture])
+            path, document("Cost model", [code("style", f"body{{margin:1rem;background:#fff}}{_STYLE}")], [picture])
         )
         return
     picture.set("xmlns", "http://www.w3.org/2000/svg")
-    picture.insert(0, h("style", _STYLE))
+    picture.insert(0, code("style", _STYLE))
     write_file(path, f"{text(picture)}\n")
 
 

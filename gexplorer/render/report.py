@@ -69,7 +69,7 @@ def words_of(data: Report, toggles: Iterable[Element] = ()) -> Element:
     """The whole report in words."""
     return h(
         "main",
-        _header(data),
+        headline(data),
         h("section", h("h2", "What happened"), stages_table(data), aria_label="What happened"),
         operators_section(data),
         memory_section(data.memory) if data.memory is not None else None,
@@ -95,7 +95,8 @@ def _list(labels: Sequence[str]) -> str:
     return ", ".join(labels)
 
 
-def _header(data: Report) -> Element:
+def headline(data: Report) -> Element:
+    """What was compiled, and the figures."""
     model = data.model
     opsets = ", ".join(f"{domain} {number}" for domain, number in model.opsets)
     return h(

@@ -59,7 +59,7 @@ def memory_section(data: MemoryReport, *, closely: bool = False) -> Element:
             class_="columns",
         ),
         _unsized(data.unsized) if data.unsized else None,
-        _planners(data) if data.picture.buffers else None,
+        _planners(data) if data.planners and data.picture.buffers else None,
         _largest(data.largest) if data.largest and closely else None,
         aria_label="Memory",
     )

@@ -86,15 +86,15 @@ def carry(compilation: Compilation, wanted: Wanted = "fitting", tell: Tell | Non
 
     Args:
         compilation: what the report is about.
-        wanted: ``fitting`` for as many variants as add ``BUDGET_BYTES`` at most; ``none``; ``rules`` for all memory modes
-            and rules, whatever they add; a number for all memory modes and so many rules.
+        wanted: ``fitting`` for as many variants as add ``BUDGET_BYTES`` at most; ``none``; ``rules`` for all memory
+            modes and rules, whatever they add; a number for all memory modes and so many rules.
         tell: called before each document with how far the work is.
 
     Raises:
         OptionError: ``wanted`` is no such thing.
     """
     wanted = parse_wanted(str(wanted))
-    say = tell or (lambda progress: None)
+    say = tell or _silent
     known = list(possible(compilation))
     modes = [one for one in known if "memory" in one.changes]
     most = {"none": 0, "fitting": len(known), "rules": len(known)}.get(str(wanted))
@@ -119,6 +119,10 @@ def carry(compilation: Compilation, wanted: Wanted = "fitting", tell: Tell | Non
     shown = [one for one in known if one.key in others]
     left_out = [one for one in known if one.key not in others]
     return Carried({**carried(parts, parts), **carried(base.parts, ["head"])}, others, tuple(shown), tuple(left_out))
+
+
+def _silent(progress: Progress) -> None:
+    """Nobody wants to know."""
 
 
 def _different(made: Document, parts: Mapping[str, bytes]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gexplorer.display import Charted
 from gexplorer.memory.findings import Findings
 from gexplorer.memory.stage import Memory
 from gexplorer.schedule.dependencies import Dependencies, dependencies_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(Charted):
     """What came of the schedule stage.
 
     Streams are taken to run side by side without slowing each other down. For a stream of cube kernels beside one of
@@ -53,6 +54,10 @@ class Schedule:
     durations_ps: tuple[int, ...]
     findings: Findings
     seconds: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        took = f"makespan_us={self.makespan_us:.6g}, is_sound={self.is_sound}"
+        return f"Schedule({self.memory.graph.name!r}, {len(self.kernels):,} kernels, streams={self.streams}, {took})"
 
     @property
     def kernels(self) -> Kernels:

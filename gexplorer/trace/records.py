@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import overload
 
+from gexplorer.display import Charted, Displayed
 from gexplorer.ir.draft import Change, Draft, changed_nodes
 from gexplorer.ir.graph import Graph, Graphs, Node
 
@@ -89,7 +90,7 @@ class Reject:
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(Displayed):
     """One step of a compilation.
 
     Attributes:
@@ -122,6 +123,10 @@ class Step:
     summary: str = ""
     is_fusion: bool = False
     tried: int = 0
+
+    def __repr__(self) -> str:
+        did = f"{len(self.rewrites):,} rewrites, {len(self.rejects):,} near misses"
+        return f"Step({self.index}, {self.name!r}, {did}, {self.nodes_before:,} -> {self.nodes_after:,} nodes)"
 
     @cached_property
     def nodes_before(self) -> int:
@@ -156,7 +161,7 @@ class Step:
         return message.hint.format_map(_Shown(reject)) if message and message.hint else None
 
 
-class Steps(Sequence[Step]):
+class Steps(Charted, Sequence[Step]):
     """The steps of a compilation, by number or by name (the last of that name)."""
 
     def __init__(self, steps: Sequence[Step]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gexplorer.display import Displayed
 from gexplorer.validation.messages import MESSAGES
 
 Status = Literal["passed", "failed", "skipped"]
@@ -99,7 +100,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Displayed):
     """What all checks come to.
 
     Attributes:
@@ -113,6 +114,10 @@ class Validation:
     reason: str
     checks: tuple[Check, ...]
     level: Level
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{check.name} {check.status}" for check in self.checks)
+        return f"Validation({self.status}{f': {self.reason}' if self.reason else ''}; {told})"
 
     @property
     def errors(self) -> tuple[OutputError, ...]:

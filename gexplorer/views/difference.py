@@ -7,9 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gexplorer.errors import OptionError
+from gexplorer.views.summary import graph_summary
+
+if TYPE_CHECKING:
+    from gexplorer.ir.graph import Graph
 
 # Where a figure stands in a summary, how it is measured, and whether less of it is better.
 _FIGURES = (
@@ -132,6 +136,17 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
     )
     names = (str(before["model"]["name"]), str(after["model"]["name"]))
     return Difference(names, options, figures, tuple(_rule_changes(before["rules"], after["rules"])))
+
+
+def difference_of_graphs(before: Graph, after: Graph, names: tuple[str, str]) -> Difference:
+    """Compares two graphs: how many nodes, kernels and fused kernels they have."""
+    first, second = ({"graph": graph_summary(graph)} for graph in (before, after))
+    figures = tuple(
+        FigureChange(key, label, unit, _number(first, key), _number(second, key), less)
+        for key, label, unit, less in _FIGURES
+        if key.startswith("graph.")
+    )
+    return Difference(names, {}, figures, ())
 
 
 def parse_limit(text: str) -> Limit:

@@ -63,16 +63,17 @@ class MemoryReport:
     unsized: tuple[UnsizedRow, ...]
 
 
-def memory_report(memory: Memory, most: int = MOST_BLOCKS) -> MemoryReport:
-    """Everything that the memory section shows. Lets all planners place the buffers, with little effort each.
+def memory_report(memory: Memory, most: int = MOST_BLOCKS, *, with_planners: bool = True) -> MemoryReport:
+    """Everything that the memory section shows; planners make little effort.
 
     Args:
         memory: the plan.
         most: buffers that the picture shows one by one.
+        with_planners: whether all planners are run.
     """
     kinds, points = buffer_kinds(memory), len(memory.program)
     names = [planner.name for planner in all_planners() if planner.name not in LEFT_OUT]
-    plans = memory.compare(names, MODES["balanced"].effort)
+    plans = [] if not with_planners else memory.compare(names, MODES["balanced"].effort)
     own = [row for row in tensor_rows(memory) if row.kind in ("intermediate", "workspace") and row.size_bytes]
     return MemoryReport(
         numbers=memory_numbers(memory),

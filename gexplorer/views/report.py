@@ -174,8 +174,13 @@ class Report:
     failure: str = ""
 
 
-def report_data(compilation: Compiled) -> Report:
-    """Everything that the report shows."""
+def report_data(compilation: Compiled, *, with_memory: bool = True) -> Report:
+    """Everything that the report says in words.
+
+    Args:
+        compilation: what it is about.
+        with_memory: whether the plan is looked at closely; all planners are run for it.
+    """
     steps, options = compilation.steps, compilation.options
     before, after = _as_read(steps), steps[-1].after
     operators = operator_rows(before, after)
@@ -190,12 +195,12 @@ def report_data(compilation: Compiled) -> Report:
         verified=options.verify == "per-step",
         seconds=sum(step.seconds for step in steps),
         stages=tuple(_stage(name, steps) for name in STAGES),
-        steps=tuple(_step(step) for step in steps),
+        steps=tuple(step_report(step) for step in steps),
         off=_not_run(options),
         operators=tuple(operators),
         units=tuple(unit_counts(operators)),
         parts=tuple(parts(after)),
-        memory=None if memory is None else memory_report(memory, MOST_DRAWN),
+        memory=memory_report(memory, MOST_DRAWN) if with_memory else None,
         command=command_line(compilation.source.name, options),
         python=python_line(compilation.source.name, options),
     )
@@ -217,7 +222,7 @@ def failed_data(error: PassError, source: SourceModel, options: Options) -> Repo
         verified=False,
         seconds=sum(step.seconds for step in steps),
         stages=tuple(_stage(name, steps) for name in STAGES),
-        steps=tuple(_step(step) for step in steps),
+        steps=tuple(step_report(step) for step in steps),
         off=_not_run(options),
         operators=tuple(operators),
         units=tuple(unit_counts(operators)),
@@ -281,9 +286,7 @@ def _figures(steps: Steps, before: Graph, after: Graph) -> tuple[Figure, ...]:
     )
 
 
-def _pool(memory: Memory | None) -> tuple[Figure, ...]:
-    if memory is None:
-        return ()
+def _pool(memory: Memory) -> tuple[Figure, ...]:
     unplanned = memory.plan.problem.unplanned_bytes
     return (Figure("Memory pool", unplanned, memory.pool_bytes, "bytes", "shared by intermediate results"),)
 
@@ -316,7 +319,8 @@ def _stage(name: str, steps: Steps) -> StageRow:
     return StageRow(name, sum(step.seconds for step in own), len(own))
 
 
-def _step(step: Step) -> StepReport:
+def step_report(step: Step) -> StepReport:
+    """A step with its records in groups."""
     return StepReport(
         index=step.index,
         stage=step.stage,

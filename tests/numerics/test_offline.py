@@ -46,7 +46,8 @@ BATCH = {
     "speechmos__dnsmos_models_sig_bak_ovr": "N",
     "speechmos__plcmos_models_plcmos_v2": "batch_size",
 }
-# At 65 these take seconds to minutes a run (DNSMOS 12 GB of memory too); they run at these batches unless all are asked for.
+# At 65 these take seconds to minutes a run (DNSMOS 12 GB of memory, too): they run at these batches, unless all are
+# asked for.
 SLOW = {
     "magika__model": (1, 3),
     "rapidocr-onnxruntime__ch_PP-OCRv4_rec_infer": (1, 3),

@@ -23,8 +23,26 @@ type Message =
   | { type: "failure"; message: string }
   | { type: "baseline"; figures: Figure[] | null };
 
-/** A store that follows a model; `stop` lets go of it. */
-export function connect(model: Model, element: HTMLElement): { store: ExplorerStore; stop(): void } {
+/**
+ * Mounts once the element has room in the page: before that it has no size and no colours, and JupyterLab renders a
+ * widget before it attaches it. Returns the way to stop, which ends what was mounted too.
+ */
+export function whenShown(element: HTMLElement, mount: () => () => void): () => void {
+  let end: (() => void) | null = null;
+  const observer = new ResizeObserver(() => {
+    if (end || !element.isConnected || !element.clientWidth) return;
+    observer.disconnect();
+    end = mount();
+  });
+  observer.observe(element);
+  return () => {
+    observer.disconnect();
+    end?.();
+  };
+}
+
+/** A store that follows a model; `theme` looks again what theme is in force, `stop` lets go of it. */
+export function connect(model: Model, element: HTMLElement): { store: ExplorerStore; theme(): void; stop(): void } {
   let sequence = 0;
   const host: Host = {
     change: (changes) => model.send({ type: "change", sequence: ++sequence, changes }),
@@ -82,6 +100,7 @@ export function connect(model: Model, element: HTMLElement): { store: ExplorerSt
   dark.addEventListener("change", theme);
   return {
     store,
+    theme,
     stop: () => {
       model.off("msg:custom", hear as never);
       model.off("change:selection", follow as never);

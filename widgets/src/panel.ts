@@ -1,14 +1,26 @@
 /** The entry for the small widgets: the graph, or one of the panels, by itself; its name is the trait `panel`. */
 
 import { tabs } from "gexplorer:tabs";
-import type { Panel } from "./core/panel.ts";
+import type { Panel, Store } from "./core/panel.ts";
 import { GraphView } from "./graph/view.ts";
-import { connect, type Model } from "./jupyter.ts";
+import { connect, whenShown, type Model } from "./jupyter.ts";
 import { Toolbar } from "./shell/toolbar.ts";
 import { h } from "./shell/dom.ts";
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const { store, stop } = connect(model, el);
+  const { store, theme, stop } = connect(model, el);
+  const end = whenShown(el, () => {
+    theme();
+    return show(model, el, store);
+  });
+  model.send({ type: "ready" });
+  return () => {
+    end();
+    stop();
+  };
+}
+
+function show(model: Model, el: HTMLElement, store: Store): () => void {
   const name = String(model.get("panel") ?? "graph");
   const root = h("div", { class: "gexplorer gx-single", "data-lm-suppress-shortcuts": "true" });
   root.dataset.theme = store.theme;
@@ -43,10 +55,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   });
   const observer = new ResizeObserver(() => panels.forEach((panel) => panel.resize()));
   observer.observe(root);
-  model.send({ type: "ready" });
   return () => {
     end();
-    stop();
     observer.disconnect();
     for (const panel of panels) panel.destroy();
     root.remove();

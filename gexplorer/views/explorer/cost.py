@@ -38,8 +38,8 @@ def cost_part(subject: Subject, numbering: Numbering) -> dict[str, object] | Non
     return {
         "soc": cost.chip.name,
         "tiling": cost.tiling,
-        "peaks": _peaks(cost.chip),
-        "bandwidths": _bandwidths(cost.chip),
+        "peaks": peaks_of(cost.chip),
+        "bandwidths": bandwidths_of(cost.chip),
         "node": ints(numbering.last.get(row.node, -1) for row in rows),
         "name": texts.column(row.node for row in rows),
         "type": texts.column(row.op for row in rows),
@@ -66,7 +66,7 @@ def cost_part(subject: Subject, numbering: Numbering) -> dict[str, object] | Non
     }
 
 
-def _peaks(chip: Chip) -> list[dict[str, object]]:
+def peaks_of(chip: Chip) -> list[dict[str, object]]:
     """Operations a second of all cores together."""
     peaks: list[dict[str, object]] = []
     for bits in CUBE_BITS:
@@ -78,7 +78,7 @@ def _peaks(chip: Chip) -> list[dict[str, object]]:
     return peaks
 
 
-def _bandwidths(chip: Chip) -> list[dict[str, object]]:
+def bandwidths_of(chip: Chip) -> list[dict[str, object]]:
     """Bytes a second: of HBM as the chip's file says it and as kernels reach it, of L2 to all cores."""
     rates = {"HBM": chip.hbm.bytes_per_us, "HBM, as reached": chip.hbm.achieved_bytes_per_us}
     for path, cores, label in (("gm->l1", chip.cube_cores, "L2 to L1"), ("gm->ub", chip.vector_cores, "L2 to UB")):

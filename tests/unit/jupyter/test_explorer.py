@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 
@@ -81,7 +82,7 @@ def test_an_answer_comes_even_when_nothing_is_new(compiled):
     del front.messages[:]
     bench.change(Wish(5, {}))
     assert bench.wait(60)
-    assert front.messages[-1] == {"type": "parts", "names": [], "sequence": 5}
+    assert front.messages[-1] == {"type": "parts", "names": [], "gone": [], "sequence": 5, "changes": {}}
 
 
 def test_what_is_on_demand_comes_when_asked_for_and_stays_true(compiled):
@@ -208,6 +209,21 @@ def test_a_panel_by_itself_gets_what_it_needs(compiled, panel):
     assert {name for name in PANELS[panel] if name not in ("planners", "tiling")} <= set(names)
     if panel != "graph":
         assert "scenes" not in names
+
+
+def test_every_panel_of_the_front_end_is_known():
+    from pathlib import Path
+
+    folder = Path(__file__).parents[3] / "widgets" / "src" / "tabs"
+    named = {
+        name: tuple(re.findall(r'"(\w+)"', needs))
+        for file in folder.glob("*.ts")
+        for name, needs in re.findall(r'name: "(\w+)",\s*title: "[^"]+",\s*needs: \[([^\]]*)\]', file.read_text())
+    }
+    assert set(named) | {"graph"} == set(PANELS)
+    always = {"head", "steps", "nodes", "values"}
+    for name, needs in named.items():
+        assert set(needs) - always <= set(PANELS[name]), name
 
 
 def test_no_such_panel(compiled):

@@ -20,7 +20,7 @@ INPUTS = {
     "Clip": 3,
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Max", "Min", "Mean", "Sum"), 2),
 }
-INPUTS |= dict.fromkeys(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"), 2)
+INPUTS |= dict.fromkeys(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or"), 2)
 ATTRIBUTES = {
     "Gelu": {"approximate": "tanh"},
     "LeakyRelu": {"alpha": 0.3},
@@ -48,6 +48,8 @@ def test_every_operator_computes_what_onnx_says(op, plain):
     arrays = [random.normal(size=(5, 7)).astype(np.float32) * 3 for _ in range(INPUTS.get(op, 1))]
     if op in POSITIVE:
         arrays = [np.abs(array) / 3 for array in arrays]
+    if op in ("And", "Or", "Not"):
+        arrays = [array > 0 for array in arrays]
     if op == "Where":
         arrays[0] = arrays[0] > 0
     if op == "Clip":

@@ -17,6 +17,8 @@ export interface ExplorerOptions {
   /** In a page of others, such as a notebook: no more room than it is given, the wheel scrolls the page. */
   embedded: boolean;
   tabs: readonly PanelKind[];
+  /** In px; else as high as there is room. */
+  height?: number;
 }
 
 const WIDE = 1080;
@@ -39,6 +41,7 @@ export class Explorer {
     // JupyterLab must not take the keys for its own while the explorer has the focus.
     this.root = h("div", { class: `gexplorer gx-explorer${options.embedded ? " gx-embedded" : ""}`, "data-lm-suppress-shortcuts": "true", tabindex: "-1" });
     this.root.dataset.theme = store.theme;
+    if (options.height) this.root.style.setProperty("--gx-height", `${options.height}px`);
     parent.append(this.root);
     const left = h("div", { class: "gx-left" });
     const middle = h("main", { class: "gx-middle" });
