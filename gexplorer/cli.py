@@ -13,7 +13,7 @@ import click
 
 from gexplorer.commands.discovery import all_commands
 from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, switches_of, with_switches
-from gexplorer.commands.results import require_targets, write_json
+from gexplorer.commands.results import require_targets, require_valid, write_json
 from gexplorer.errors import GexplorerError, OptionError
 
 if TYPE_CHECKING:
@@ -91,9 +91,7 @@ def compile(
         from gexplorer.render.terminal import print_compilation
 
         print_compilation(compiled)
-    if compiled.validation.status == "failed":
-        click.echo(f"gexplorer: validation failed: {compiled.validation.reason}", err=True)
-        raise click.exceptions.Exit(1)
+    require_valid(compiled)
 
 
 @cli.command(context_settings=SETTINGS)

@@ -218,7 +218,7 @@ def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) ->
     Args:
         model: path of an ONNX file, name of a zoo model (``qwen2.5-7b:layers=2``), or a model in memory: of onnx or
             onnx_ir; of torch where it knows its inputs (an exported program, a traced module; else ``from_torch``).
-        tell: called before each pass with how far the work is.
+        tell: called before each pass with how far the work is; a notebook shows a bar where this is left out.
         **options: fields of ``Options``, such as ``soc``, ``shapes`` and ``fusion``.
 
     Raises:
@@ -227,9 +227,11 @@ def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) ->
         OptionError: an option cannot be used.
         PassError: a pass failed; ``error.steps`` holds the steps up to there.
     """
+    from gexplorer.jupyter.progress import watched
+
     chosen = options_from(options)
-    with paused_gc():
-        return compile_source(load(model), chosen, tell=tell)
+    with paused_gc(), watched(tell) as told:
+        return compile_source(load(model), chosen, tell=told)
 
 
 def options_from(wanted: Mapping[str, object]) -> Options:

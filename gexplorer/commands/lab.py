@@ -56,4 +56,7 @@ def copy_notebooks(folder: Path) -> list[str]:
 def notebooks() -> Path:
     """The folder of the notebooks: inside the package where it is installed, beside it in a working copy."""
     package = Path(__file__).parent.parent
-    return next(folder for folder in (package / "notebooks", package.parent / "notebooks") if (folder / FIRST).exists())
+    for folder in (package / "notebooks", package.parent / "notebooks"):
+        if (folder / FIRST).exists():
+            return folder
+    raise OptionError(f"{package}: no notebooks are packed with it; install gexplorer again")

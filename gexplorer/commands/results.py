@@ -5,8 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from gexplorer.errors import OptionError
+
+if TYPE_CHECKING:
+    from gexplorer.compiler import Compilation
 
 
 def write_json(data: object, target: str | Path) -> None:
@@ -31,6 +37,13 @@ def require_targets(*targets: str | Path | None) -> None:
     for target in targets:
         if target is not None and str(target) != "-":
             require_writable(Path(target))
+
+
+def require_valid(compiled: Compilation) -> None:
+    """Ends the command with status 1 where the result has failed its checks."""
+    if compiled.validation.status == "failed":
+        click.echo(f"gexplorer: validation failed: {compiled.validation.reason}", err=True)
+        raise click.exceptions.Exit(1)
 
 
 def require_one_output(*targets: str | None) -> None:

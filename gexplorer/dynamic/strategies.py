@@ -108,8 +108,9 @@ class Recompile:
 class Dynamic:
     """One build for all sizes (article A3, strategy 2): tiling and addresses are worked out when a request comes.
 
-    The host works out the tiling of a kernel while the device runs the one before, so a run takes what the slower of
-    the two takes, kernel by kernel: the overhead is the model's own, large where kernels are short.
+    The host works out the tiling of kernels in order. Where it runs ahead of the device, a run takes what the slower of
+    the two takes, kernel by kernel: the overhead is the model's own, large where kernels are short. Where it does not,
+    every kernel waits for its tiling.
 
     Args:
         shaper: the model at any sizes.
@@ -117,6 +118,7 @@ class Dynamic:
         build: how long the one build takes.
         stall: how long sizes that come for the first time take.
         tiling_us: time of the host for one kernel.
+        ahead: whether the host works out the next kernels' tiling while the device runs.
     """
 
     name = "dynamic"
@@ -128,8 +130,10 @@ class Dynamic:
         build: Stall = DYNAMIC_BUILD,
         stall: Stall = NEW_SHAPE,
         tiling_us: float = TILING_US,
+        ahead: bool = True,
     ) -> None:
-        self._shaper, self._warmup, self._build, self._stall, self._tiling_us = shaper, warmup, build, stall, tiling_us
+        self._shaper, self._warmup, self._build, self._stall = shaper, warmup, build, stall
+        self._tiling_us, self._ahead = tiling_us, ahead
         self._seen: dict[Sizes, float] = {}
 
     def start(self) -> float:
@@ -149,10 +153,14 @@ class Dynamic:
     def run_us(self, sizes: Sizes) -> float:
         """Time of a run: the tiling of a kernel is done on the host, in order, before it can start.
 
-        With d kernels' times t, kernel i starts at max(end of i - 1, (i + 1) * tiling_us).
+        Kernel i, counted from 1, starts at max(end of i - 1, i * tiling_us); with a host that is not ahead, tiling_us
+        after the end of i - 1.
         """
+        kernels_us = self._shaper.at(sizes).bound_kernels_us
+        if not self._ahead:
+            return float(kernels_us.sum()) + len(kernels_us) * self._tiling_us
         end = 0.0
-        for number, kernel_us in enumerate(self._shaper.at(sizes).bound_kernels_us.tolist(), start=1):
+        for number, kernel_us in enumerate(kernels_us.tolist(), start=1):
             end = max(end, number * self._tiling_us) + kernel_us
         return end
 

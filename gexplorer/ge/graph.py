@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -79,7 +79,7 @@ def build_graph(
         options: the options.
         inputs: example arguments of a torch model: tensors, or shapes.
     """
-    import gexplorer as gx
+    from gexplorer.compiler import compile_source, load, options_from
 
     chosen = options or GraphOptions()
     wanted = chosen.wanted()
@@ -87,10 +87,10 @@ def build_graph(
     print("[GE] Graph build started...")
     if chosen.enable_mem_reuse:
         print("[GE] Memory reuse enabled, planning...")
-    source = from_torch(model, inputs) if is_torch_model(model) else model
-    if hasattr(source, "graph") and hasattr(source, "SerializeToString"):
-        source.graph.name = chosen.graph_name or graph.name
-    graph.compilation = gx.compile(source, **wanted)
+    source = load(from_torch(model, inputs) if is_torch_model(model) else model)
+    if not isinstance(model, str | Path):  # a file and a model of the zoo have names of their own
+        source = replace(source, name=chosen.graph_name or graph.name)
+    graph.compilation = compile_source(source, options_from(wanted))
     fused = sum(len(step.rewrites) for step in graph.compilation.steps if step.is_fusion)
     print(f"[GE] Planning completed, fusion {fused} operators")
     print(f"[GE] Graph compile completed in {perf_counter() - start:.1f}s")

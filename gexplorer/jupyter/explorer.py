@@ -14,6 +14,7 @@ from gexplorer.jupyter.workbench import Wish, Workbench
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
+    from gexplorer.jupyter.controls import Controls
 
 _STATIC = Path(__file__).parent.parent / "static"
 
@@ -25,6 +26,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "traffic": ("cost",),
     "roofline": ("cost",),
     "tiling": ("cost", "tiling"),
+    "kernel": ("cost", "kernel"),
     "time": ("rules",),
     "rules": ("rules",),
     "figures": (),
@@ -145,6 +147,12 @@ class Explorer(_Live):
 
     def __init__(self, compilation: Compilation, **traits: Any) -> None:
         super().__init__(compilation, **traits)
+
+    def controls(self, *, every: bool = False) -> Controls:
+        """Switches and choices as ordinary ipywidgets, tied to this explorer; ``every``: for all passes and rules."""
+        from gexplorer.jupyter.controls import Controls
+
+        return Controls(self, every=every)
 
 
 class PanelWidget(_Live):

@@ -25,9 +25,13 @@ def describe(graph: Graph, node: Node) -> tuple[Described, ...] | Refusal:
         node: an ONNX operator or a fused node.
     """
     part = part_of(graph, node)
-    unknown = next((name for name in part.names if part.shape(name) is None), None)
-    if unknown is not None:
-        return Refusal(node.op, f"the shape of {part.outside[unknown]} is not known")
+    inside = (name for one in part.nodes for name in (*one.inputs, *one.outputs) if name)
+    for name in dict.fromkeys((*part.names, *inside)):
+        shape = part.shape(name)
+        if shape is None:
+            return Refusal(node.op, f"the shape of {part.outside.get(name, name)} is not known")
+        if 0 in shape:
+            return Refusal(node.op, f"{part.outside.get(name, name)} has no elements")
     apart = by_output(part) if len(part.outputs) > 1 else ()
     several = len(products_of(part)) > 1
     first = _all((apart if several else ()) or (part,))
@@ -43,9 +47,13 @@ def _all(parts: Sequence[Part]) -> tuple[Described, ...] | Refusal:
     found: list[Described] = []
     for part in parts:
         described = _describe(part)
-        if isinstance(described, Refusal):
+        if isinstance(described, Described):
+            found.append(described)
+            continue
+        apart = _all(by_output(part)) if len(part.outputs) > 1 else ()
+        if isinstance(apart, Refusal) or not apart:
             return described
-        found.append(described)
+        found += apart
     return tuple(found)
 
 

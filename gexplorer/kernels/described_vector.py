@@ -6,18 +6,18 @@ from math import prod
 
 from gexplorer.kernels.described import Described
 from gexplorer.kernels.formula import Refusal, formula_of
-from gexplorer.kernels.part import Part
+from gexplorer.kernels.part import CUTS, VIEWS, Part
 from gexplorer.kernels.rowwise import OPERATORS as ROWS
 from gexplorer.kernels.rowwise import row_axes
 from gexplorer.kernels.vector_kernel import Tensor, VectorKernel
 
 
-def describe_vector(part: Part) -> Described | Refusal:
-    """The kernel of a part without products."""
+def describe_vector(part: Part) -> Described | Refusal | None:
+    """The kernel of a part without products; None where it has views or cuts that no formula is known for."""
     formula = formula_of(part.graph, part.inputs, part.nodes, part.outputs, ROWS)
     if isinstance(formula, Refusal):
-        return formula
-    refusal = part.wrong_type()
+        return None if any(node.op in VIEWS | CUTS for node in part.nodes) else formula
+    refusal = part.wrong_type(integers=True)
     if refusal is not None:
         return refusal
     merged = _merged_axes(part)

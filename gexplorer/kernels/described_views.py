@@ -7,12 +7,13 @@ result an output, and what is between them is one formula over pieces.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import gcd, prod
 
 from gexplorer.ir.graph import Node
 from gexplorer.kernels.described import Described, Role
-from gexplorer.kernels.formula import OPERATORS, Refusal, Term, Writer
+from gexplorer.kernels.formula import OPERATORS, Refusal, Term, Writer, integer_of
 from gexplorer.kernels.part import CUTS, VIEWS, Part, strided
 from gexplorer.kernels.strides import Strided
 from gexplorer.kernels.vector_kernel import Region, Tensor, VectorKernel
@@ -48,7 +49,7 @@ def describe_views(part: Part) -> Described | Refusal | None:
     """The kernel of such a part; None where it has neither views nor cuts."""
     if not any(node.op in VIEWS or node.op in CUTS for node in part.nodes):
         return None
-    wrong = part.wrong_type()
+    wrong = part.wrong_type(integers=all(node.op in VIEWS or node.op in CUTS for node in part.nodes))
     if wrong is not None:
         return wrong
     try:
@@ -124,23 +125,21 @@ class _Reader:
         if self.length < 1 or (shape and shape[self.axis] > _MOST_PIECES * self.length):
             raise _UnknownError("cuts it into too many pieces")
 
-    def _axes(self, node: Node) -> tuple[int, ...]:
+    def _axes(self, node: Node) -> Sequence[int]:
         if node.op != "Slice":
             return (node.integer("axis", 0),)
+        if len(node.inputs) < 3:
+            raise _UnknownError("a Slice of before opset 10 is not followed")
         given = node.integers("axes") or (self._ints(node, 3) if len(node.inputs) > 3 else None)
         return given or tuple(range(len(self._ints(node, 1))))
 
     def _starts(self, node: Node) -> list[int]:
         """Where a Slice begins along its one axis."""
-        if len(node.inputs) < 3:
-            raise _UnknownError("Slice of an opset that old is not followed")
-        (axis, *more), steps = (
-            self._axes(node),
-            self._ints(node, 4) if len(node.inputs) > 4 and node.inputs[4] else (1,),
-        )
-        if more or set(steps) != {1}:
+        axes = self._axes(node)
+        steps = self._ints(node, 4) if len(node.inputs) > 4 and node.inputs[4] else (1,)
+        if len(axes) != 1 or set(steps) != {1}:
             raise _UnknownError("Slice along several axes, or in steps")
-        size = self.part.known(node.inputs[0])[axis]
+        size = self.part.known(node.inputs[0])[axes[0]]
         return [min(size, start + size if start < 0 else start) for start in self._ints(node, 1)]
 
     def _ints(self, node: Node, index: int) -> tuple[int, ...]:
@@ -167,6 +166,8 @@ class _Reader:
             return found
         if node.op not in OPERATORS or not domain or len(node.outputs) != 1:
             raise _UnknownError(f"no vector instructions are known for {node.op} beside views")
+        if any(integer_of(self.part.graph, each) and self.part.number(each) is None for each in node.inputs):
+            raise _UnknownError(f"{node.op} of integers beside views")
         given = [self._value(each) if each else () for each in node.inputs]
         count = max(map(len, given))
         if any(len(pieces) not in (0, 1, count) for pieces in given):
@@ -189,7 +190,7 @@ class _Reader:
             raise _UnknownError("views in the middle of what is computed")
         source, view, _ = found
         size = part.known(name)
-        cut = len(size) >= -self.axis and size[self.axis] > 1
+        cut = len(size) >= -self.axis and size[self.axis] > 1 and all(stride for _, stride in view.axes[self.axis])
         count = size[self.axis] // self.length if cut else 0
         whole = tuple(_Leaf(source, view, piece) for piece in range(count)) if cut else (_Leaf(source, view, None),)
         self.known[name] = whole
@@ -225,7 +226,9 @@ class _Reader:
         view = Strided(((),) * (self.rank - len(leaf.view.axes)) + leaf.view.axes)
         if len(view.axes) > self.rank:
             raise _UnknownError("an input has more axes than the result")
-        shape = [1 if any(not stride for _, stride in axis) else prod(size for size, _ in axis) for axis in view.axes]
+        if any({bool(stride) for size, stride in axis if size > 1} == {True, False} for axis in view.axes):
+            raise _UnknownError("an input is repeated within an axis")
+        shape = [prod(size for size, stride in axis if stride) for axis in view.axes]
         if leaf.piece is not None:
             shape[self.axis] = self.length
         region = self._region(buffer, view, leaf.piece or 0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import isnan, nan, pi, sqrt
 from types import MappingProxyType
 
+from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Graph, Node
 from gexplorer.kernels.vector_ops import REDUCTIONS
 
@@ -18,7 +19,7 @@ ABSENT = nan  # stands for an optional input that a node does not have
 Term = int | float  # an earlier value by its number, or a number itself
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Instruction:
     """One vector instruction.
 
@@ -29,6 +30,16 @@ class Instruction:
 
     op: str
     inputs: tuple[Term, ...]
+
+    def __eq__(self, other: object) -> bool:  # value 0 is not the number 0.0, which Python takes for equal
+        return isinstance(other, Instruction) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.op, self.inputs, tuple([isinstance(x, int) for x in self.inputs])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,10 @@ class Writer:
         return Formula(self.inputs, tuple(self._instructions), made)
 
 
+# The instruction behind which a value is one of an element type, as float32.
+_ROUNDINGS: Mapping[DType, str] = MappingProxyType({DType.FLOAT16: "to_float16", DType.BFLOAT16: "to_bfloat16"})
+_COMPARISONS = frozenset(("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"))
+
 Make = Callable[[Writer, Node, tuple[Term, ...]], Term]
 RowMake = Callable[[Writer, Graph, Node, tuple[Term, ...]], "Term | Refusal"]
 
@@ -118,6 +133,7 @@ def formula_of(
     """
     write = Writer(inputs)
     known: dict[str, Term] = {name: index for index, name in enumerate(inputs)}
+    read = {name for node in nodes for name in node.inputs}
     for node in nodes:
         own = node.domain in ("", "ai.onnx")
         make, row = OPERATORS.get(node.op) if own else None, rows.get(node.op) if own else None
@@ -136,8 +152,18 @@ def formula_of(
         if any(name and name not in known for name in node.inputs):
             return Refusal(node.op, "an input comes from an operator that is not elementwise")
         terms = tuple(known[name] if name else ABSENT for name in node.inputs)
+        integers = [name for name in node.inputs if isinstance(known.get(name), int) and integer_of(graph, name)]
+        if integers and node.op == "Cast":
+            if integer_of(graph, node.outputs[0]):
+                return Refusal(node.op, "from integers to integers; formulas are computed in float32")
+            terms = (write("copy", *terms),)
+        elif integers and (node.op not in _COMPARISONS or any(name not in inputs for name in integers)):
+            dtype = integer_of(graph, integers[0])
+            return Refusal(node.op, f"{integers[0]} is {dtype}; formulas are computed in float32")
         result: Term | Refusal = ABSENT
-        if make is not None:
+        if node.op == "Cast" and node.outputs[0] not in read:
+            result = terms[0]  # storing casts
+        elif make is not None:
             result = make(write, node, terms)
         elif row is not None:
             result = row(write, graph, node, terms)
@@ -147,6 +173,12 @@ def formula_of(
     if any(name not in known for name in outputs):
         return Refusal(nodes[-1].op, "gives more than one result")
     return write.formula(*(known[name] for name in outputs))
+
+
+def integer_of(graph: Graph, name: str) -> str:
+    """The element type of a value of integers; "" for others."""
+    found = graph.tensor(name) if name else None
+    return found.dtype.label if found is not None and found.dtype.is_integer else ""
 
 
 def number(node: Node, name: str, default: float) -> float:
@@ -257,6 +289,16 @@ def _not(write: Writer, node: Node, x: tuple[Term, ...]) -> Term:
     return write("sub", 1.0, x[0])
 
 
+def _cast(write: Writer, node: Node, x: tuple[Term, ...]) -> Term:
+    """Rounds, cuts off what is behind the point, or says whether it is something."""
+    to = DType(node.integer("to", DType.FLOAT32))
+    if to in _ROUNDINGS:
+        return write(_ROUNDINGS[to], x[0])
+    if to == DType.BOOL:
+        return write("not_equal", x[0], 0.0)
+    return write("truncate", x[0]) if to.is_integer else x[0]
+
+
 def _same(write: Writer, node: Node, x: tuple[Term, ...]) -> Term:
     return x[0]
 
@@ -290,6 +332,6 @@ OPERATORS: Mapping[str, Make] = MappingProxyType(
         "Reciprocal": _reciprocal,
         "Not": _not,
         "Identity": _same,
-        "Cast": _same,
+        "Cast": _cast,
     }
 )  # fmt: skip

@@ -13,6 +13,7 @@ from gexplorer.kernels.strides import Strided
 
 FLOATS = frozenset((DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16))
 VIEWS = frozenset(("Reshape", "Transpose", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Identity"))
+GATHERS = frozenset(("Gather",))  # read even a single index from memory
 CUTS = frozenset(("Slice", "Split", "Concat"))
 
 
@@ -69,11 +70,16 @@ class Part:
             return None
         return float(data.array().reshape(-1)[0])
 
-    def wrong_type(self) -> Refusal | None:
-        """A refusal where an input or output is of a type that formulas are not computed in."""
+    def wrong_type(self, *, integers: bool = False) -> Refusal | None:
+        """A refusal where an input or output is of a type that formulas are not computed in.
+
+        Args:
+            integers: true where whole bytes of integers may come in and go out as they are.
+        """
         for name in self.names:
             dtype = self.tensor(name).dtype
-            if dtype not in FLOATS and dtype != DType.BOOL:
+            whole = integers and dtype.is_integer and dtype.bits >= 8
+            if dtype not in FLOATS and dtype != DType.BOOL and not whole:
                 return Refusal(self.op, f"{self.outside[name]} is {dtype.label}; formulas are computed in float32")
         return None
 
@@ -102,7 +108,7 @@ def part_of(graph: Graph, node: Node) -> Part:
 def _folds(graph: Graph, node: Node, name: str) -> bool:
     """True for a constant that goes into the instructions: a number, axes, a shape, places."""
     value = graph.values.get(name)
-    if value is None or value.constant is None or not value.constant.available:
+    if value is None or value.constant is None or not value.constant.available or node.op in GATHERS:
         return False
     places = node.op in ROWS or (node.op in (VIEWS | CUTS) - {"Concat"} and name != node.inputs[0])
     return value.constant.elements == 1 or (places and value.constant.dtype.is_integer)

@@ -55,7 +55,7 @@ def place(
     instructions: list[VectorOp] = []
     for index, operand in enumerate(operands):
         places[index] = operand.slice, operand.repeated
-        if operand.dtype != DType.FLOAT32:
+        if operand.dtype != DType.FLOAT32 and not operand.dtype.is_integer:  # these are compared, cast or moved
             taken = pool.take(operand.repeated)
             instructions.append(VectorOp("copy", taken, (operand.slice,)))
             places[index] = taken, operand.repeated

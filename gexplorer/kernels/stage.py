@@ -6,10 +6,12 @@ counting bytes, running) is done when somebody looks.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from pathlib import Path
+from traceback import walk_tb
+from typing import Literal, TypeVar
 
 from gexplorer.cost.tile import GemmTiles
 from gexplorer.cost.work import Gemm
@@ -23,7 +25,7 @@ from gexplorer.kernels.formula import Refusal
 from gexplorer.kernels.gemm_kernel import GemmKernel
 from gexplorer.kernels.generate import choose_tiles, write_programs
 from gexplorer.kernels.generated import Generated
-from gexplorer.kernels.generator import Chosen
+from gexplorer.kernels.generator import Chosen, Generator
 from gexplorer.kernels.signature import signature
 from gexplorer.kernels.tiling import MODES, Searches, SearchMode
 from gexplorer.ops.row import Engine, Outcome, Unit
@@ -33,9 +35,15 @@ from gexplorer.ops.work import types_of
 from gexplorer.trace.laps import Laps
 
 # Why a node has no program. ``host``, ``aicpu``, ``graph_engine`` and ``control_flow``: no AI Core kernel is wanted.
+# ``empty``: none of its results has any elements, so there is nothing to compute.
 # ``no_generator``: one is, and nobody has written how. ``does_not_fit``: its buffers are larger than the chip's.
-Lack = Literal["host", "aicpu", "graph_engine", "control_flow", "no_generator", "does_not_fit"]
-EXPECTED: frozenset[Lack] = frozenset(("host", "aicpu", "graph_engine", "control_flow"))
+# ``generator_failed``: a generator has an error; the other kernels have their programs all the same.
+Lack = Literal[
+    "host", "aicpu", "graph_engine", "control_flow", "empty", "no_generator", "does_not_fit", "generator_failed"
+]
+EXPECTED: frozenset[Lack] = frozenset(("host", "aicpu", "graph_engine", "control_flow", "empty"))
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +122,7 @@ class Known:
     def describe(self, key: Hashable, graph: Graph, node: Node) -> None:
         """What a node computes."""
         if key not in self.described:
-            self.described[key] = _described(graph, node)
+            self.described[key] = _attempt(node.op, lambda: _described(graph, node))
 
     def choose(self, key: Hashable, op: str) -> None:
         """Its tiles."""
@@ -124,7 +132,7 @@ class Known:
         if isinstance(described, Missing):
             self.chosen[key] = described
             return
-        found = choose_tiles(described, op, self.searches)
+        found = _attempt(op, lambda: choose_tiles(described, op, self.searches))
         self.chosen[key] = _too_large(found) if isinstance(found, Refusal) else found
 
     def write(self, key: Hashable, op: str) -> None:
@@ -138,7 +146,7 @@ class Known:
         if isinstance(chosen, Missing):
             self.programs[key] = chosen
             return
-        found = write_programs(described, chosen, op, self.searches.chip)
+        found = _attempt(op, lambda: write_programs(described, chosen, op, self.searches.chip))
         self.programs[key] = _too_large(found) if isinstance(found, Refusal) else found
 
 
@@ -292,6 +300,19 @@ def generate_kernels(
     return Kernels(graph, chip, mode, distinct, clock.seconds, known)
 
 
+def _attempt(op: str, work: Callable[[], T]) -> T | Missing:
+    """What a generator gives, or the error that it has: one kernel's generator must not end a compilation."""
+    try:
+        return work()
+    except Exception as error:  # whatever it is: it is told as the kernel's reason, and tests look for it
+        frames = [(frame, line) for frame, line in walk_tb(error.__traceback__)]
+        asked = [own.name for frame, _ in frames if isinstance(own := frame.f_locals.get("self"), Generator)]
+        frame, line = frames[-1]
+        at = f"{type(error).__name__} at {Path(frame.f_code.co_filename).name}:{line}"
+        what = f"{at}: {error}" if str(error) else at
+        return Missing("generator_failed", op, f"generator {asked[0]}: {what}" if asked else what)
+
+
 def _described(graph: Graph, node: Node) -> tuple[Described, ...] | Missing:
     found = lookup(node, *types_of(graph, node))
     if found.outcome is Outcome.FALLBACK:
@@ -302,6 +323,9 @@ def _described(graph: Graph, node: Node) -> tuple[Described, ...] | Missing:
         return Missing("aicpu", node.op, "it runs on the chip's Arm cores (AI CPU), as compiled C++")
     if node.body is None and found.engine is Engine.GE_LOCAL:
         return Missing("graph_engine", node.op, "GE itself does it, without a kernel")
+    results = [graph.tensor(name) for name in node.outputs if name]
+    if results and all(result is not None and 0 in (result.shape or ()) for result in results):
+        return Missing("empty", node.op, "its result has no elements, so there is nothing to compute")
     described = describe(graph, node)
     return Missing("no_generator", described.node, described.reason) if isinstance(described, Refusal) else described
 
@@ -317,7 +341,9 @@ def _distinct(graph: Graph, names: list[str], made: tuple[Generated, ...] | Miss
     if isinstance(made, Missing):
         operators = tuple((one.name, one.op, _table_unit(one)) for one in inner)
         return DistinctKernel(node.op, unit, tuple(names), (), made, operators)
-    programs = _bound(graph, node.name, made)
+    programs = _attempt(node.op, lambda: _bound(graph, node.name, made))
+    if isinstance(programs, Missing):
+        return _distinct(graph, names, programs)
     units = {name: unit for program in programs for name, unit in program.units}
     operators = tuple((one.name, one.op, units.get(one.name, "none")) for one in inner)
     return DistinctKernel(node.op, unit, tuple(names), programs, None, operators)

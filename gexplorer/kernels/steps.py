@@ -12,6 +12,9 @@ MESSAGES = {
         "no tile program for {kernel}{others}: {operator}: {reason}",
         "a file in gexplorer/kernels/generators that describes {operator} gives it one",
     ),
+    "generator_failed": Message(
+        "no tile program for {kernel}{others}: {operator}: {reason}", "this is an error of gexplorer: please report it"
+    ),
     "does_not_fit": Message(
         "no tile of {kernel}{others} fits the chip: {reason}", "leave out the fusion that made it, or split it"
     ),
@@ -22,7 +25,7 @@ MESSAGES = {
 def kernel_steps(kernels: Kernels, first_index: int) -> list[Step]:
     """Four steps that leave the graph as it is.
 
-    What has no program is what the first rejects (nobody has written how) or the last (its buffers are too large for
+    What has no program is what the first rejects (nobody has written how, or a generator has an error) or the last (its buffers are too large for
     the chip); tiles that do not fit are what the search rejects, summed up for each kernel that differs.
     """
     distinct, seconds = kernels.distinct, kernels.seconds
@@ -41,7 +44,7 @@ def kernel_steps(kernels: Kernels, first_index: int) -> list[Step]:
             None,
             f"Reads off what each of {_many(len(kernels), 'kernel')} computes: {len(distinct):,} differ"
             f"; {elsewhere:,} are not the AI Core's.",
-            [_missing(kernel) for kernel in wanting if kernel.missing and kernel.missing.code == "no_generator"],
+            [_missing(k) for k in wanting if k.missing and k.missing.code in ("no_generator", "generator_failed")],
             len(distinct),
         ),
         (

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gexplorer.ir.dtypes import DType
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -20,8 +22,13 @@ def _select(chosen: Array, x: Array, y: Array) -> Array:
     return np.where(chosen != 0, x, y)
 
 
-def _rounded(x: Array) -> Array:
+def _same(x: Array) -> Array:
     return x
+
+
+def _rounded(dtype: DType) -> Callable[[Array], Array]:
+    """To an element type, and back to float32."""
+    return lambda x: np.asarray(x).astype(dtype.numpy()).astype(np.float32)
 
 
 _ERF = np.frompyfunc(math.erf, 1, 1)
@@ -34,7 +41,10 @@ def _erf(x: Array) -> Array:
 # By name: function and number of inputs. Comparisons give 1 and 0.
 ELEMENTWISE: Mapping[str, tuple[Callable[..., Array], int]] = MappingProxyType(
     {
-        "copy": (_rounded, 1),
+        "copy": (_same, 1),
+        "to_float16": (_rounded(DType.FLOAT16), 1),
+        "to_bfloat16": (_rounded(DType.BFLOAT16), 1),
+        "truncate": (np.trunc, 1),
         "abs": (np.abs, 1),
         "neg": (np.negative, 1),
         "exp": (np.exp, 1),
@@ -56,6 +66,7 @@ ELEMENTWISE: Mapping[str, tuple[Callable[..., Array], int]] = MappingProxyType(
         "min": (np.minimum, 2),
         "pow": (np.power, 2),
         "equal": (np.equal, 2),
+        "not_equal": (np.not_equal, 2),
         "less": (np.less, 2),
         "less_equal": (np.less_equal, 2),
         "greater": (np.greater, 2),

@@ -2,7 +2,8 @@
 
 A picture unites the graph before and after, laid out once, so that looking at one or the other moves nothing. What is
 the same as in the picture before keeps its container, its template and its coordinates; the order of what is new in a
-container starts from where its boxes stood. Containers that look the same share a template.
+container starts from where its boxes stood. Containers that look the same share a template. The stages after the passes
+have one picture more, of what they are about: the result alone, without the room that removed nodes took.
 """
 
 from __future__ import annotations
@@ -25,6 +26,15 @@ from gexplorer.views.explorer.numbering import Numbering
 
 # So many boxes of closed containers are laid out in advance, over all pictures; more only when asked for.
 IN_ADVANCE = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A picture: the index of its step (-1 for the result alone) and the two graphs that it unites."""
+
+    step: int
+    before: Graph
+    after: Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +73,7 @@ class Scenes:
         numbering: of the trace.
         strings: labels.
         roots: by picture, its outermost container.
-        steps: by picture, index of the step.
+        steps: by picture, index of the step; -1 for the result alone.
         containers: of all pictures.
         templates: of all containers.
     """
@@ -94,11 +104,11 @@ class Scenes:
         atlas = Atlas(Paths(source), numbering)
         return cls(numbering, atlas, Rooms(atlas))
 
-    def up_to(self, wanted: Sequence[tuple[int, Step]], numbering: Numbering) -> Scenes | None:
+    def up_to(self, wanted: Sequence[_Wanted], numbering: Numbering) -> Scenes | None:
         """Goes back to the last picture that another trace has too; None where there is no such picture."""
         same = 0
-        for (index, step), mark in zip(wanted, self._marks, strict=False):
-            if index != mark.step or step.before is not mark.before or step.after is not mark.after:
+        for one, mark in zip(wanted, self._marks, strict=False):
+            if one.step != mark.step or one.before is not mark.before or one.after is not mark.after:
                 break
             same += 1
         if not same:
@@ -116,12 +126,13 @@ class Scenes:
         self._drawn, self._by_group, self._open, self._spent = mark.drawn, mark.by_group, mark.open, mark.spent
         return self
 
-    def add(self, step: Step, index: int) -> int:
-        """Adds the picture of a step; returns its number."""
-        union = united(self.atlas, self.atlas.flow(step.before), self.atlas.flow(step.after))
-        drawn, by_group = self.picture(union, index)
+    def add(self, wanted: _Wanted) -> int:
+        """Adds the picture of a step, or of the result; returns its number."""
+        before, after = wanted.before, wanted.after
+        union = united(self.atlas, self.atlas.flow(before), self.atlas.flow(after))
+        drawn, by_group = self.picture(union, wanted.step)
         sizes = (len(self.containers), len(self.templates), len(self.strings), self._spent)
-        self._marks.append(_Mark(index, step.before, step.after, self.rooms.state, drawn, by_group, self._open, *sizes))
+        self._marks.append(_Mark(wanted.step, before, after, self.rooms.state, drawn, by_group, self._open, *sizes))
         return len(self.roots) - 1
 
     def picture(self, union: Union, index: int) -> tuple[dict[Room, _Drawn], dict[int, _Drawn]]:
@@ -264,12 +275,14 @@ def scenes_of(steps: Sequence[Step], numbering: Numbering, previous: Scenes | No
         previous: the pictures of another trace of the same model; those of the first steps, as long as their graphs are
             the same objects, are taken over. It must not be used any more after that.
     """
-    wanted = [(index, steps[index]) for index in numbering.scene_steps]
+    wanted = [_Wanted(index, steps[index].before, steps[index].after) for index in numbering.scene_steps]
+    if numbering.result_from < len(steps):
+        wanted.append(_Wanted(-1, steps[-1].after, steps[-1].after))
     scenes = previous.up_to(wanted, numbering) if previous is not None else None
     if scenes is None:
         scenes = Scenes.empty(steps, numbering)
-    for index, step in wanted[len(scenes.roots) :]:
-        scenes.add(step, index)
+    for one in wanted[len(scenes.roots) :]:
+        scenes.add(one)
     return scenes
 
 

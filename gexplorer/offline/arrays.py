@@ -16,6 +16,10 @@ from gexplorer.output import whole_file
 if TYPE_CHECKING:
     from gexplorer.execution.program import Program
 
+# Of a zip archive, one without an entry, and a single array; what begins otherwise numpy takes for a pickle, and says how
+# to load it.
+_MAGICS = (b"PK\x03\x04", b"PK\x05\x06", b"\x93NUM")
+
 
 def read_arrays(path: Path, program: Program) -> dict[str, Any]:
     """The arrays of a file by name. Nothing is unpickled.
@@ -26,6 +30,10 @@ def read_arrays(path: Path, program: Program) -> dict[str, Any]:
         ModelError: it is no such file.
     """
     try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+        if magic not in _MAGICS:
+            raise ModelError(f"{path}: a .npz file is wanted, with an array for each input")
         loaded = np.load(path, allow_pickle=False)
         arrays = dict(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:

@@ -15,7 +15,7 @@ from gexplorer.render.html import h
 from gexplorer.render.page import carried, page
 from gexplorer.render.report_tables import table
 from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, time_text
-from gexplorer.trace.records import Message, Place, Reject, Step, Steps
+from gexplorer.trace.records import Message, Reject, Step, Steps
 from gexplorer.views.difference import Difference, FigureChange, RuleChange, difference
 from gexplorer.views.explorer.figures import figures
 from gexplorer.views.explorer.head import head_part
@@ -52,7 +52,8 @@ def write_parts(own: Mapping[str, bytes], whole: Document, found: Difference, pa
         path: of the file.
     """
     parts = {**carried(whole.parts, [name for name in whole.parts if name not in own]), **carried(own, own)}
-    write_file(path, page(f"{_name(found)}: gexplorer", [h("main", difference_words(found))], {"parts": parts}))
+    carries = {"parts": parts, "selection": {"step": 0}}
+    write_file(path, page(f"{_name(found)}: gexplorer", [h("main", difference_words(found))], carries))
     return path
 
 
@@ -65,6 +66,7 @@ def difference_parts(a: Compilation, b: Compilation, found: Difference) -> tuple
     head = head_part(whole.subject, whole.numbering)
     first = {row["key"]: row["value"] for row in _figures(a)}
     head["figures"] = [{**row, "first": first[row["key"]], "series": None} for row in _figures(b)]
+    head["stages"] = [row for row in cast("list[Mapping[str, object]]", head["stages"]) if row["steps"]]
     head["copy"] = dict.fromkeys(cast("Mapping[str, str]", head["copy"]), "")
     return {"head": pack(head)}, whole
 
@@ -72,7 +74,7 @@ def difference_parts(a: Compilation, b: Compilation, found: Difference) -> tuple
 def difference_step(a: Compilation, b: Compilation, found: Difference) -> Step:
     """One step from a's last graph to b's, with the near misses that only b has."""
     misses, messages = _new_misses(a.steps, b.steps)
-    told = "; ".join(map(_rule_text, found.rules)) or "every pass and rule does the same number of rewrites"
+    told = "; ".join(map(_rule_text, found.rules)) or "every one does the same number of rewrites"
     return Step(
         index=0,
         stage="passes",
@@ -83,7 +85,7 @@ def difference_step(a: Compilation, b: Compilation, found: Difference) -> Step:
         seconds=0.0,
         rejects=misses,
         messages=messages,
-        summary=f"From {_sides(found)[0]} to {_sides(found)[1]}. {told[0].upper()}{told[1:]}.",
+        summary=f"From {_sides(found)[0]} to {_sides(found)[1]}. Rules: {told}.",
     )
 
 
@@ -174,18 +176,19 @@ def _typed_alike(node: Node, before: Graph, after: Graph) -> bool:
 
 def _new_misses(before: Steps, after: Steps) -> tuple[tuple[Reject, ...], dict[str, Message]]:
     """Near misses of the second that the first has not; codes are told apart by the pass."""
-    known = {(step.name, reject.code, reject.node, reject.path) for step in before for reject in step.rejects}
+    known = {(step.name, miss.code, miss.node, miss.path) for step in before for miss in step.rejects}
     found: list[Reject] = []
     messages: dict[str, Message] = {}
     for step in after:
+        if step.stage != "passes":
+            continue
         for reject in step.rejects:
             if (step.name, reject.code, reject.node, reject.path) in known:
                 continue
             code = f"{step.name}: {reject.code}"
             if reject.code in step.messages:
                 messages[code] = step.messages[reject.code]
-            path: tuple[Place, ...] = reject.path
-            found.append(Reject(reject.node, code, reject.parameters, reject.blocker, path))
+            found.append(Reject(reject.node, code, reject.parameters, reject.blocker, reject.path))
     return tuple(found), messages
 
 

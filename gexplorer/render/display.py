@@ -189,7 +189,7 @@ def _cures(notes: Iterable[object]) -> list[Element]:
 
 
 def _title(name: str, said: str) -> Element:
-    return h("header", h("h2", name, class_="name"), h("p", said, class_="soft"))
+    return h("header", h("h2", name), h("p", said, class_="soft"), class_="result")
 
 
 def _count(number: int) -> Element:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gexplorer.trace.records import Steps
 from gexplorer.views.explorer.cost import cost_part
 from gexplorer.views.explorer.head import head_part
+from gexplorer.views.explorer.kernel import kernel_part
 from gexplorer.views.explorer.log import log_part
 from gexplorer.views.explorer.memory import memory_part
 from gexplorer.views.explorer.nodes import nodes_part
@@ -216,6 +217,12 @@ _KINDS: dict[str, _Kind] = {
     "cost": _Kind(cost_part, lambda s: (s.cost, s.unfused), _has_cost),
     "tiling": _Kind(
         tiling_part,
+        lambda s: (s.kernels, s.cost),
+        lambda s: s.cost is not None and (s.kernels is not None or s.memory is not None),
+        on_demand=True,
+    ),
+    "kernel": _Kind(
+        kernel_part,
         lambda s: (s.kernels, s.cost),
         lambda s: s.cost is not None and (s.kernels is not None or s.memory is not None),
         on_demand=True,

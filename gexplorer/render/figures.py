@@ -183,9 +183,7 @@ def occupied(memory: Memory) -> Floats:
     return _areas(problem.lower * across, problem.upper * across, low, high, RASTER)
 
 
-def _busy(
-    start: Floats, end: Floats, stream: NDArray[np.int64], streams: int, makespan: float
-) -> Floats:
+def _busy(start: Floats, end: Floats, stream: NDArray[np.int64], streams: int, makespan: float) -> Floats:
     """[streams, points] how much of each stretch of time a stream is busy."""
     across = RASTER[1] / (makespan or 1.0)
     return _areas(start * across, end * across, stream.astype(float), stream + 1.0, (streams, RASTER[1]))

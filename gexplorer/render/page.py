@@ -59,7 +59,7 @@ def page(title: str, summary: Child, carries: Mapping[str, object]) -> str:
 def plain_page(title: str, summary: Iterable[Element]) -> str:
     """A page without the explorer: words alone, no program."""
     css = files("gexplorer.render").joinpath("report.css").read_text(encoding="utf-8")
-    return document(title, [code("style", css)], [h("div", summary, id="summary")])
+    return document(title, [code("style", css)], [h("div", summary, id="summary", class_="plain")])
 
 
 def framed(html: str, title: str, height_px: int) -> str:

@@ -43,15 +43,15 @@ def memory_section(data: MemoryReport, *, closely: bool = False) -> Element:
             as a table.
     """
     nothing = h("p", "Nothing to place: no intermediate result of a known size lives in the pool.", class_="waiting")
+    told = data.picture.buffers or not data.unsized
+    figures = h("dl", list(_figures(data)), class_="figures") if told else None
+    operators = data.operators if closely else ()
+    picture = pool_figure(data.picture, operators) if data.picture.buffers else h("div", nothing, class_="card")
     return h(
         "section",
         h("h2", "Memory: what lives where, from when to when"),
         _not_whole(data) if data.unsized else None,
-        h("dl", list(_figures(data)), class_="figures") if data.picture.buffers or not data.unsized else None,
-        _findings(data.findings),
-        pool_figure(data.picture, data.operators if closely else ())
-        if data.picture.buffers
-        else h("div", nothing, class_="card"),
+        (picture, figures, _findings(data.findings)) if closely else (figures, _findings(data.findings), picture),
         h(
             "div",
             _peak(data),

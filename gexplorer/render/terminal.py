@@ -48,7 +48,7 @@ def print_compilation(compiled: Compilation) -> None:
     print_steps(compiled.steps)
     sections = (
         ("memory", memory_lines(compiled.memory)),
-        ("schedule", schedule_lines(compiled.schedule)),
+        ("schedule", schedule_lines(compiled.schedule, compiled.durations.unpriced)),
         ("kernels", kernels_lines(compiled.kernels)),
     )
     for title, lines in sections:

@@ -64,14 +64,25 @@ def print_unpriced(unpriced: Mapping[str, str]) -> None:
     _print_rest(out, len(by_reason) - ROWS)
 
 
-def schedule_lines(schedule: Schedule) -> list[str]:
-    """The schedule stage in the lines that ``gexplorer compile`` prints, with markup."""
+def schedule_lines(schedule: Schedule, unpriced: Mapping[str, str]) -> list[str]:
+    """The schedule stage in the lines that ``gexplorer compile`` prints, with markup.
+
+    Args:
+        schedule: the schedule.
+        unpriced: its kernels whose time nobody can tell, with the reason.
+    """
     numbers = schedule_numbers(schedule)
     sound = "[green]verified[/green]" if numbers.verified else "[bold red]UNSOUND: streams race[/bold red]"
-    return [
-        f"[bold]{_time(numbers.makespan_us)}[/bold] on {plural_text(numbers.streams, 'stream')},"
-        f" {plural_text(numbers.kernels, 'kernel')}; critical path {_time(numbers.critical_path_us)}; {sound}"
-    ]
+    where = f"{plural_text(numbers.kernels, 'kernel')} on {plural_text(numbers.streams, 'stream')}"
+    if not unpriced:
+        times = f"[bold]{_time(numbers.makespan_us)}[/bold], critical path {_time(numbers.critical_path_us)}"
+        return [f"{where}: {times}; {sound}"]
+    reason, count = Counter(unpriced.values()).most_common(1)[0]
+    lines = [f"[yellow]no time of {count_text(len(unpriced))}[/yellow]: {escape(reason)} ({count_text(count)})"]
+    if len(unpriced) >= numbers.kernels:
+        return [f"{where}; {sound}", *lines]
+    times = f"[bold]{_time(numbers.makespan_us)}[/bold], critical path {_time(numbers.critical_path_us)}"
+    return [f"{where}: at least {times}; {sound}", *lines]
 
 
 def _print_numbers(out: Console, numbers: ScheduleNumbers) -> None:

@@ -70,8 +70,8 @@ class Bisection:
     def sentence(self) -> str:
         """The result, in words."""
         if self.step is None:
-            far = f"{self.after.relative:.2g} of the largest value" if self.after.relative else "no bit"
-            return f"nothing is wrong: the compiled graph is {far} off at most ({self.evaluator})"
+            far = f"{self.after.relative:.2g} of the largest value off at most" if self.after.relative else "no bit off"
+            return f"nothing is wrong: the compiled graph is {far} ({self.evaluator})"
         before = f"{self.before.relative:.2g} before" if not self.before.mismatch else "right before"
         where = f"step {self.step.index} {self.step.name}"
         rewrite = self.rewrite

@@ -37,13 +37,19 @@ def require_weights(subject: Subject) -> None:
         raise LeftOutError(Note("weights_absent", shown, first))
 
 
-def require_time(seconds: float, budget: Budget) -> None:
-    """Raises LeftOutError where so many seconds are more than what is left."""
+def require_time(seconds: float, budget: Budget, *, is_least: bool = False) -> None:
+    """Raises LeftOutError where so many seconds are more than what is left.
+
+    Args:
+        seconds: that are needed.
+        budget: the time that there is.
+        is_least: whether more may be needed.
+    """
     left = budget.left_seconds
     if seconds <= left:
         return
     shown = {
-        "needed": seconds_text(seconds),
+        "needed": f"{'at least' if is_least else 'about'} {seconds_text(seconds)}",
         "budget": seconds_text(budget.seconds),
         "left": seconds_text(max(left, 0)),
     }

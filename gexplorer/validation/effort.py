@@ -61,9 +61,13 @@ def run_seconds(graph: Graph, sizes: Mapping[str, int], runs: int = 1) -> float:
     """
     work = _work_of(graph, sizes)
     rates = machine_rates()
+    return load_seconds(graph) + runs * (work.operations / rates.flops_per_second + work.bytes / rates.bytes_per_second)
+
+
+def load_seconds(graph: Graph) -> float:
+    """About how long it takes to load a graph into an evaluator: the part of ``run_seconds`` that is told at once."""
     weights = sum(value.constant.nbytes for value in graph.values.values() if value.constant is not None)
-    load = work.nodes * NODE_SECONDS + 3 * weights / rates.bytes_per_second  # packed, sent and unpacked
-    return load + runs * (work.operations / rates.flops_per_second + work.bytes / rates.bytes_per_second)
+    return _nodes(graph) * NODE_SECONDS + 3 * weights / machine_rates().bytes_per_second  # packed, sent and unpacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +99,25 @@ def _fastest(action: Callable[[], object], times: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    nodes: int
     operations: int
     bytes: int
 
 
 def _work_of(graph: Graph, sizes: Mapping[str, int]) -> _Work:
-    nodes = operations = moved = 0
+    operations = moved = 0
     for node in graph.nodes.values():
         types = types_of(graph, node)
         operations += _number(flops(node, *types), sizes)
         moved += _number(bytes_moved(node, *types), sizes)
-        inside = (*node.graphs, *((node.body,) if node.body is not None else ()))
-        nodes += 1 + sum(inner.nodes_deep for inner in inside)
         for inner in node.graphs:
             part = _work_of(inner, sizes)
             operations, moved = operations + part.operations, moved + part.bytes
-    return _Work(nodes, operations, moved)
+    return _Work(operations, moved)
+
+
+def _nodes(graph: Graph) -> int:
+    """Nodes that are exported: those of nested graphs and of bodies too."""
+    return graph.nodes_deep + sum(node.body.nodes_deep for node in graph.nodes.values() if node.body is not None)
 
 
 def _number(dim: Dim, sizes: Mapping[str, int]) -> int:

@@ -27,9 +27,7 @@ MESSAGES = Map(
         "no_inputs": Message("{why}", "give the inputs, or their shapes with --shape"),
         "does_not_run": Message("the original does not run: {why}"),
         "draws_random_numbers": Message("the model draws random numbers: two runs of the original differ"),
-        "over_budget": Message(
-            "about {needed}, over the budget of {budget}; --validate full runs it", "--validate full"
-        ),
+        "over_budget": Message("{needed}, over the budget of {budget}; --validate full runs it", "--validate full"),
         "budget_spent": Message(
             "only {left} of the budget of {budget} left; --validate full runs it", "--validate full"
         ),

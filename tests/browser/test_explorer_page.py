@@ -117,6 +117,67 @@ def test_the_frame_is_there_and_says_what_is_compiled(show, compiled):
     assert page.locator("[role=tab]").count() >= 5
 
 
+def test_it_opens_as_the_repeated_block_and_can_be_read(show):
+    """The result: a block that stands for all layers, in the middle, its badge seen, no label cut."""
+    for width in (1280, 1920):
+        page = show(width=width)
+        assert cursor(page) == {}
+        seen = page.evaluate(
+            """() => { const g = gexplorer.explorer.graph, s = g.stage.scene, c = g.camera, found = [];
+                for (let i = 0; i < s.count; i++) {
+                    const x = s.x[i] * c.k + c.x, top = (s.y[i] - s.h[i] / 2) * c.k + c.y;
+                    if (top < 0 || top > c.height - 30 || x < 0 || x > c.width) continue;
+                    const cut = g.labels.title(i, 0) !== g.labels.full(i);  // the text that was drawn
+                    found.push([s.path[i], s.open[i], g.labels.times(i), x / c.width, cut]); }
+                return {k: c.k, found, statuses: [...new Set(s.status)]}; }"""
+        )
+        assert seen["k"] >= 0.8
+        blocks = [one for one in seen["found"] if one[1] and one[2]]
+        assert [(times, abs(middle - 0.5) < 0.02) for _, _, times, middle, _ in blocks] == [("× 4", True)]
+        assert [one[0] for one in seen["found"] if one[4]] == []
+        assert seen["statuses"] == [3]  # the result alone: nothing that a pass removed
+
+
+@pytest.mark.parametrize("width", [900, 1280, 1920])
+def test_no_figure_is_cut(show, width):
+    page = show(width=width)
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('.gx-figure-value > span, .gx-figure-note > span, .gx-title h1')]
+            .filter(e => { const box = (e.closest('.gx-figure') ?? e).getBoundingClientRect();
+                return e.scrollWidth > e.clientWidth + 1 && e.clientWidth
+                    || e.getBoundingClientRect().right > box.right + 1; })
+            .map(e => e.textContent)"""
+    )
+    assert cut == []
+    assert page.locator(".gx-figure-value").nth(3).inner_text().endswith("s")
+
+
+def test_a_kernel_goes_step_by_step(show):
+    """By key: what is moved grows, the line goes on, the buffers fill; back again it is as it was."""
+    page = show()
+    page.get_by_role("tab", name="Kernel").click()
+    panel = page.locator(".gxt-kernel")
+    program = panel.locator(".gxt-lines")
+    state = lambda: (panel.locator(".gxt-path b").all_inner_texts(), program.locator("[aria-current]").inner_text())  # noqa: E731
+    first = state()
+    assert panel.locator(".gxt-new").count() == 1
+    program.click()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    later = state()
+    assert later[0] != first[0]
+    assert later[1] != first[1]
+    page.keyboard.press("Shift+ArrowRight")
+    assert "tile 1," in page.locator(".gxt-words:visible").inner_text()
+    page.keyboard.press("Shift+ArrowRight")
+    assert "tile 2," in page.locator(".gxt-words:visible").inner_text()
+    assert cursor(page) == {}  # its keys are its own
+    for _ in range(40):
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    assert state() == first
+
+
 def test_steps_go_by_arrow_and_the_page_says_where(show):
     page = show()
     page.keyboard.press("ArrowDown")
@@ -129,7 +190,7 @@ def test_steps_go_by_arrow_and_the_page_says_where(show):
     assert heading(page) == name
     assert page.locator(".gx-row-step.gx-chosen").inner_text().startswith(("▸", "▾", name))
     assert page.locator(".gx-what b").inner_text() == name
-    assert page.url.endswith(f"#step={third}")
+    until(page, f"location.hash === '#step={third}'")
     page.keyboard.press("ArrowUp")
     assert cursor(page)["step"] < third
 
@@ -249,7 +310,8 @@ def test_a_link_opens_what_it_names(show, compiled):
 def test_boxes_open_by_pointer_and_by_key(show):
     page = show()
     closed = """() => { const g = gexplorer.explorer.graph, s = g.stage.scene;
-        const i = s.open.indexOf(1), {k, x, y} = g.camera;
+        const {k, x, y} = g.camera, top = i => (s.y[i] - s.h[i] / 2) * k + y;
+        const i = s.open.findIndex((open, i) => open && top(i) > 0);
         return [s.path[i], s.x[i] - s.w[i] / 2, s.y[i] - s.h[i] / 2, k, x, y]; }"""
     path, left, top, k, x, y = page.evaluate(closed)
     box = page.locator(".gx-canvas").bounding_box()

@@ -20,6 +20,17 @@ CELLS = (
 )
 
 
+# A pixel of the graph that has nothing on it has the colour that the style sheet gives the ground of pictures.
+GROUND = """() => {
+    const canvas = document.querySelector('.gexplorer .gx-canvas');
+    const wanted = getComputedStyle(canvas).getPropertyValue('--gx-sunken').trim();
+    const one = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+    one.drawImage(canvas, -3, -3);
+    const found = [...one.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    return wanted && found.map(v => v.toString(16).padStart(2, '0')).join('') === wanted.slice(1);
+}"""
+
+
 def write_notebook(path, cells):
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -82,6 +93,20 @@ def figure(page, label):
     return re.findall(r"[\d.]+ ?\w*", shown.locator(".gx-figure-value").inner_text())[-1]
 
 
+def light_share(page):
+    """How much of the graph's canvas is light: without the page's colours it is black."""
+    return page.locator("canvas.gx-canvas").first.evaluate(
+        """canvas => {
+            const bytes = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+            let light = 0;
+            for (let i = 0; i < bytes.length; i += 4) {
+                light += bytes[i] > 200 && bytes[i + 1] > 200 && bytes[i + 2] > 200 && bytes[i + 3] === 255;
+            }
+            return light / (bytes.length / 4);
+        }"""
+    )
+
+
 def until(condition, what, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
@@ -94,6 +119,9 @@ def test_a_rule_is_ticked_off_and_everything_follows(lab, tmp_path):
     lab.run_cell(0)
     page.wait_for_selector(".gexplorer .gx-figure", timeout=90_000)
     kernels, pool = figure(page, "kernels"), figure(page, "pool")
+    # The canvas has the theme's colours, though JupyterLab renders a widget before it is part of the page.
+    page.wait_for_function(GROUND, timeout=30_000)
+    until(lambda: light_share(page) > 0.5, "the graph is drawn in the page's colours: a light theme is light")
 
     # In the explorer: a switch in the list of steps.
     row = page.locator(".gx-row", has_text="flash_attention").first

@@ -27,7 +27,7 @@ EXPECTED = {
         "schedule": r"single .* us(.|\n)*cube_vector .* us",
         "kernels": r"FlashAttentionScore +cube +[\d.]+ us +±\d+% +bound by launch(.|\n)*of 196,608 bytes",
         "validation": r"passed +dry_run(.|\n)*no element differs(.|\n)*passed +pool_execution",
-        "offline": r"\(1, 128, 2000\) largest difference: 0\.0",
+        "offline": r"\(1, 128, 2000\) largest difference: 0\.00\d+",
         "explore": r"Explorer",
         "controls": r"Controls",
         "drive": r"\{'memory': 'safe'\}",

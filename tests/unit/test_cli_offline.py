@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 import gexplorer as gx
 from gexplorer.cli import cli
+from gexplorer.passes import manager
+from tests import wrong_rules
 from tests.unit.offline.test_cann import cann_file
 
 pytest.importorskip("onnxruntime")
@@ -75,6 +77,17 @@ def test_info_of_a_model_with_free_dimensions(free):
 def test_atc_says_the_same(mlp):
     run("atc", "--mode=1", "--om=mlp.om", "--json=out.json")
     assert json.loads((mlp.parent / "out.json").read_text()) == json.loads(run("info", "mlp.om", "--json", "-"))
+
+
+def test_atc_shows_as_the_article_calls_it(mlp):
+    assert run("atc", "--mode=1", "--om=mlp.om", "--framework=0") == run("info", "mlp.om")
+
+
+def test_atc_says_when_the_result_is_wrong(folder, monkeypatch):
+    monkeypatch.setenv("GEXPLORER_VALIDATE", "quick")
+    monkeypatch.setattr(manager, "_registered", {})
+    manager.register(wrong_rules.DroppedBias)
+    assert "validation failed" in refused("atc", "--model=mlp:small=true,seed=3", "--output=made")
 
 
 def test_atc_compiles(folder):
@@ -153,7 +166,7 @@ def test_info_of_a_real_model_of_cann(folder):
         (("run", "mlp.om"), "--inputs FILE.npz"),
         (("run", "mlp.om", "--random", "0", "--inputs", "x.npz"), "--inputs FILE.npz"),
         (("run", "mlp.om", "--inputs", "none.npz"), "cannot be read"),
-        (("run", "mlp.om", "--inputs", "mlp.om"), "cannot be read"),
+        (("run", "mlp.om", "--inputs", "mlp.om"), "mlp.om: a .npz file is wanted"),
         (("run", "mlp.om", "--inputs", "one.npy"), "a .npz file is wanted"),
         (("run", "mlp.om", "--inputs", "pickle.npz"), "cannot be read"),
         (("run", "mlp.om", "--inputs", "other.npz"), "no input 'zebra'"),
@@ -164,7 +177,7 @@ def test_info_of_a_real_model_of_cann(folder):
         (("run", "mlp.om", "--random", "0", "--outputs", "no/such/out.npz"), "there is no folder"),
         (("info", "one.npy"), "not an offline model"),
         (("info", "."), "Is a directory"),
-        (("atc", "--mode=1", "--om=mlp.om"), "wants --om=FILE.om and --json=FILE"),
+        (("atc", "--mode=1"), "wants --om=FILE.om"),
         (("atc", "--model=x.onnx"), "wants --model=FILE and --output=NAME"),
         (("atc", "--model=x.pb", "--framework=3", "--output=x"), "TensorFlow is not read"),
         (("compile", MODEL, "-o", "no/such/x.om"), "there is no folder"),

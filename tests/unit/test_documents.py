@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import onnx
@@ -37,15 +38,23 @@ def commands() -> list[str]:
     return [line for line in lines if line.startswith("gexplorer ")]
 
 
+@pytest.fixture(scope="module")
+def offline_model(tmp_path_factory):
+    return gexplorer.compile("mlp:small=true,weights=random").save(tmp_path_factory.mktemp("offline") / "mlp.om")
+
+
 @pytest.mark.parametrize("command", commands())
-def test_commands_of_the_readme_run(command, tmp_path, monkeypatch):
+def test_commands_of_the_readme_run(command, tmp_path, monkeypatch, offline_model):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.execv", lambda *_: None)  # `lab` becomes JupyterLab; test_cli_lab sees whether it does
+    if "-o mlp.om" not in command:
+        shutil.copy(offline_model, tmp_path)
     (tmp_path / "buffers.csv").write_text("id,lower,upper,size\na,0,4,100\nb,4,8,100\nc,2,6,20\n")
     result = CliRunner().invoke(cli, shlex.split(command)[1:], catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
-    for flag in ("--onnx", "--json", "-o", "--csv"):
+    for flag in ("--onnx", "--json", "-o", "--csv", "--outputs", "--plot"):
         words = shlex.split(command)
-        if flag in words:
+        if flag in words and words[words.index(flag) + 1] != "-":
             assert (tmp_path / words[words.index(flag) + 1]).stat().st_size > 0
 
 
@@ -66,6 +75,7 @@ def test_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     exec(compile(code, "README.md", "exec"), {})
     assert "are one reshape to [28, 128, 128]" in capsys.readouterr().out
     assert (tmp_path / "report.html").exists()
+    assert (tmp_path / "mlp.om").exists()
 
 
 @pytest.fixture

@@ -45,7 +45,12 @@ function show(model: Model, el: HTMLElement, store: Store): () => void {
       const host = h("div", { class: "gx-tab-panel" });
       root.append(host);
       panels.push(kind.mount(host, store));
-    } else if (!root.firstChild) root.append(h("p", { class: "gx-empty", text: `${kind.title}: waiting for the numbers …` }));
+    } else if (!root.firstChild) {
+      // What is made on demand has to be asked for; the rest comes by itself.
+      for (const part of store.parts.head ? kind.needs : []) if (!store.parts[part]) store.ask(part);
+      if (!store.parts.head) return;
+      root.append(h("p", { class: "gx-empty", text: `${kind.title}: waiting for the numbers …` }));
+    }
   };
   mount();
   const end = store.subscribe((changed) => {

@@ -4,7 +4,7 @@ import { tabs } from "gexplorer:tabs";
 import type { PartName, Parts } from "./core/document.ts";
 import { inflate, unpack, variantKey } from "./core/pack.ts";
 import type { Changes, Host } from "./core/panel.ts";
-import { fromHash, fromSelection, toHash, toSelection } from "./core/selection.ts";
+import { fromHash, fromSelection, toHash, toSelection, type Selection } from "./core/selection.ts";
 import { ExplorerStore } from "./core/store.ts";
 import { Explorer } from "./shell/explorer.ts";
 import { h } from "./shell/dom.ts";
@@ -12,7 +12,11 @@ import { h } from "./shell/dom.ts";
 interface Carried {
   parts: Record<string, string>;
   variants?: Record<string, Record<string, string>>;
+  /** What is chosen when the address names nothing. */
+  selection?: Selection;
 }
+
+const LATER = 60; // ms
 
 /** What the first picture needs; the rest is unpacked after it. */
 const FIRST: PartName[] = ["head", "steps", "nodes", "scenes"];
@@ -31,11 +35,22 @@ async function start(): Promise<void> {
   source.remove(); // its text is decoded once and not needed again
   const variants = carried.variants ?? {};
   let wish = 0;
+  let written = 0;
   const host: Host = {
+    // A moment later: a browser takes its time over an address, and a held key moves on at once.
     moved: () => {
-      const hash = toHash(toSelection(store.cursor, store.parts));
-      if (hash !== location.hash.slice(1)) history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+      clearTimeout(written);
+      written = window.setTimeout(address, LATER);
     },
+  };
+  const address = (): void => {
+    const hash = toHash(toSelection(store.cursor, store.parts));
+    if (hash === location.hash.slice(1)) return;
+    try {
+      history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+    } catch {
+      // A frame that has no address of its own: nowhere to keep it.
+    }
   };
   const show = async (changes: Changes): Promise<void> => {
     const key = variantKey(changes);
@@ -67,6 +82,7 @@ async function start(): Promise<void> {
   const explorer = new Explorer(parent, store, { embedded: false, tabs });
   const follow = (): void => store.move({ ...BLANK, ...fromSelection(fromHash(location.hash), store.parts) });
   if (location.hash.length > 1) follow();
+  else if (carried.selection) store.move(fromSelection(carried.selection, store.parts));
   addEventListener("hashchange", follow);
   document.documentElement.classList.add("gexplorer-ready");
   // The rest, once the first picture stands.
@@ -85,6 +101,10 @@ const BLANK = { step: undefined, rewrite: undefined, reject: undefined, node: un
 
 start().catch((error: unknown) => {
   console.error(error);
-  const parent = document.getElementById("gexplorer") ?? document.body;
-  parent.append(h("p", { role: "alert", text: `This report cannot be shown: ${error instanceof Error ? error.message : String(error)}` }));
+  const detail = error instanceof Error ? error.message : String(error);
+  // The page around it may have the same in words, and takes over.
+  if (!document.getElementById("summary")) {
+    const parent = document.getElementById("gexplorer") ?? document.body;
+    parent.append(h("p", { role: "alert", text: `This report cannot be shown: ${detail}` }));
+  } else dispatchEvent(new CustomEvent("gexplorer-failed", { detail }));
 });

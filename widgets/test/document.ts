@@ -138,15 +138,15 @@ export function stepsOf(rows: Partial<StepRow>[], strings: string[] = []): Steps
   };
 }
 
-/** Near misses as node, blocker, bytes, and the text of the place. */
-export function rejectsOf(rows: [node: number, blocker: number, bytes: number, place: number][]): StepRow["rejects"] {
+/** Near misses as node, blocker, bytes, the text of the place, and that of the cure (-1: there is none). */
+export function rejectsOf(rows: [node: number, blocker: number, bytes: number, place: number, hint?: number][]): StepRow["rejects"] {
   const none = i32(...rows.map(() => -1));
   return {
     node: i32(...rows.map((row) => row[0])),
     place: i32(...rows.map((row) => row[3])),
     code: none,
     reason: none,
-    hint: none,
+    hint: i32(...rows.map((row) => row[4] ?? 0)),
     blocker: i32(...rows.map((row) => row[1])),
     blocker_value: none,
     blocker_name: none,

@@ -158,11 +158,11 @@ test("marks follow the status", () => {
   assert.deepEqual([shown(1, "after"), shown(2, "after"), shown(1, "before"), shown(0, "both")], [false, true, true, false]);
 });
 
-test("blocked traffic counts a place once, by the type that blocks", () => {
+test("blocked traffic counts a place once, by the type that blocks, where there is a cure", () => {
   const nodes = nodesOf([{ name: "r1", type: "Reshape" }, { name: "r2", type: "Reshape" }, { name: "t", type: "Transpose" }]);
   const steps = stepsOf(
-    [{ rejects: rejectsOf([[0, 0, 100, 0], [1, 1, 50, 1], [2, 2, 70, 2]]) }, { rejects: rejectsOf([[0, 0, 300, 0], [2, -1, 999, 3], [2, 2, NaN, 4]]) }],
-    ["p0", "p1", "p2", "p3", "p4"],
+    [{ rejects: rejectsOf([[0, 0, 100, 0], [1, 1, 50, 1], [2, 2, 70, 2]]) }, { rejects: rejectsOf([[0, 0, 300, 0], [2, -1, 999, 3], [2, 2, NaN, 4], [2, 2, 900, 5, -1]]) }],
+    ["p0", "p1", "p2", "p3", "p4", "p5"],
   );
   const found = blocked(steps, nodes);
   assert.deepEqual(found.map(({ type, blockers, bytes }) => [type, blockers, bytes]), [["Reshape", 2, 350], ["Transpose", 1, 70]]);

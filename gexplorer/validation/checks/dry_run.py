@@ -22,7 +22,7 @@ from gexplorer.validation.comparing import (
     sizes_text,
 )
 from gexplorer.validation.deviation import Deviation, deviation_of
-from gexplorer.validation.effort import REFERENCE_FACTOR, Budget, run_seconds
+from gexplorer.validation.effort import REFERENCE_FACTOR, Budget, load_seconds, run_seconds
 from gexplorer.validation.original import NAMES, Original, OriginalRun, UnsteadyError, explains, sensitivity
 from gexplorer.validation.record import Note, Outcome, OutputError
 from gexplorer.validation.run import Evaluator, Runner, prepare
@@ -106,7 +106,9 @@ def _first_run(subject: Subject, budget: Budget) -> _First:
     """
     seed = seeds_of(budget)[0]
     candidates = size_candidates(subject)
-    needed = _estimate(subject, candidates[0])
+    # Operations of symbolic sizes take long to count, loading alone is told at once.
+    require_time(load_seconds(subject.typed) + load_seconds(subject.compiled), budget, is_least=True)
+    needed = _estimate(subject, candidates[0]) if budget.is_limited else 0.0
     require_time(needed, budget)
     # The reference implementation is slow: it is tried only where it fits, and only with the first sizes.
     slow = needed * REFERENCE_FACTOR <= budget.left_seconds

@@ -41,10 +41,10 @@ class KernelDrift(Checker):
 
     def run(self, subject: Subject, budget: Budget) -> Outcome:
         """One run of each side; a full validation only."""
-        if budget.is_limited:
-            return Outcome("skipped", (Note("only_full"),))
         try:
-            require_weights(subject)
+            require_weights(subject)  # first: a full validation could do no more without them
+            if budget.is_limited:
+                return Outcome("skipped", (Note("only_full"),))
             return _drift(subject, budget)
         except LeftOutError as error:
             return left_out(error)

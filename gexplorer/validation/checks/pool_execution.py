@@ -21,7 +21,7 @@ from gexplorer.validation.comparing import (
     sizes_text,
 )
 from gexplorer.validation.deviation import deviation_of, limit_after
-from gexplorer.validation.effort import Budget, run_seconds
+from gexplorer.validation.effort import Budget, load_seconds, run_seconds
 from gexplorer.validation.original import KernelError, explains, sensitivity
 from gexplorer.validation.record import Note, Outcome
 from gexplorer.validation.subject import Subject
@@ -58,7 +58,9 @@ def _executed(subject: Subject, budget: Budget) -> Outcome:
     runs = 2 + (subject.schedule.streams + 1 if subject.schedule is not None and subject.schedule.streams > 1 else 0)
     kernels = len({id(node.body) if node.body is not None else (node.op, node.attributes) for node in subject.compiled})
     loading = kernels * KERNEL_SECONDS
-    require_time(run_seconds(subject.compiled, candidates[0], runs) + loading, budget)
+    require_time(load_seconds(subject.compiled) + loading, budget, is_least=True)
+    if budget.is_limited:
+        require_time(run_seconds(subject.compiled, candidates[0], runs) + loading, budget)
     from gexplorer.execution.lower import lower
     from gexplorer.validation.pool import PoolTrial
 

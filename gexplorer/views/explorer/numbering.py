@@ -11,6 +11,8 @@ from gexplorer.ir.graph import Graph, Graphs, Node, Value, program_key
 from gexplorer.trace.records import Rewrite, Step
 
 _STILL_THERE = -1
+# Stages whose steps are about how the graph becomes another.
+_CHANGING = ("parse", "passes")
 
 
 class Numbering:
@@ -60,6 +62,14 @@ class Numbering:
     def value(self, name: str) -> int:
         """The number of a value; -1 for a name that no graph of the trace has, such as that of an absent input."""
         return self._value.get(name, -1)
+
+    @cached_property
+    def result_from(self) -> int:
+        """Index of the first of the steps after the passes, which are about the result; how many steps, for none."""
+        found = len(self.steps)
+        while found and self.steps[found - 1].stage not in _CHANGING and found - 1 not in self.scene_steps[-1:]:
+            found -= 1
+        return found
 
     @cached_property
     def last(self) -> dict[str, int]:

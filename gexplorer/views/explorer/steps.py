@@ -25,9 +25,9 @@ def steps_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
     """Every step, in order.
 
     ``scene`` is the number of the last picture up to the step: the first step has one, and each that changed which
-    nodes there are. Of a rewrite, ``removed``, ``added`` and ``changed`` are the nodes as they are before and after the
-    whole step; where a later rewrite took one away again, it is the passing one that no graph has. ``saved_bytes`` is
-    NaN where nobody knows what a fusion would save.
+    nodes there are; the stages after the passes have that of the result. Of a rewrite, ``removed``, ``added`` and
+    ``changed`` are the nodes as they are before and after the whole step; where a later rewrite took one away again, it
+    is the passing one that no graph has. ``saved_bytes`` is NaN where nobody knows what a fusion would save.
     """
     texts = Texts()
     rows: list[dict[str, object]] = []
@@ -48,12 +48,17 @@ def steps_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
                 "tried": step.tried,
                 "summary": step.summary,
                 "source": place_of(pass_class) if pass_class is not None else None,
-                "scene": bisect_right(numbering.scene_steps, position) - 1,
+                "scene": _picture(numbering, position),
                 "rewrites": _rewrites(step, sides, texts),
                 "rejects": _rejects(step, sides, subject.between, texts),
             }
         )
     return {"steps": rows, "strings": texts.strings}
+
+
+def _picture(numbering: Numbering, position: int) -> int:
+    changes = numbering.scene_steps
+    return len(changes) if position >= numbering.result_from else bisect_right(changes, position) - 1
 
 
 def _rewrites(step: Step, sides: _Sides, texts: Texts) -> dict[str, object]:

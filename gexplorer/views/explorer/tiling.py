@@ -13,6 +13,7 @@ from gexplorer.views.explorer.columns import NOTHING, Texts, ints
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gexplorer.cost.graph import GraphCost
     from gexplorer.kernels.generated import Generated
     from gexplorer.kernels.landscape import Landscape
     from gexplorer.kernels.stage import DistinctKernel, Kernels
@@ -31,23 +32,31 @@ def tiling_part(subject: Subject, numbering: Numbering) -> dict[str, object] | N
     """One entry a kernel that differs, the dearest first; None where the graph was not costed.
 
     The tiles of a product are its blocks of m x n, each with the best sum length k, order and buffering. ``time_us`` is
-    NaN where no such tile fits: then ``blocker`` names the buffer that is too small, and k is the shortest. Of other
-    kernels there are no tiles, and ``chosen`` and ``best`` are -1. A kernel without a program says why in ``note``.
+    NaN where no such tile fits: then ``blocker`` names the buffer that is too small, and k is the shortest. The chosen
+    tile need not be the best of its block: ``chosen_us`` is its own time. Of other kernels there are no tiles, and
+    ``chosen`` and ``best`` are -1. A kernel without a program says why in ``note``.
     """
-    kernels = _kernels(subject)
+    kernels = kernels_of(subject)
     if kernels is None or subject.cost is None:
         return None
     texts = Texts()
-    time_us = {row.node: row.total_us for row in subject.cost.rows}
-    dearest = sorted(kernels.distinct, key=lambda kernel: -sum(time_us.get(node, 0.0) for node in kernel.nodes))
+    dearest = dearest_kernels(kernels, subject.cost)
     entries: list[dict[str, object]] = []
     for kernel in dearest[:MOST_KERNELS]:
         alike = ints(numbering.last.get(node, NOTHING) for node in kernel.nodes)
         entries += [_entry(kernel, program, alike, texts) for program in kernel.programs or (None,)]
-    return {"kernels": entries, "more": max(len(dearest) - MOST_KERNELS, 0), "strings": texts.strings}
+    more = max(len(dearest) - MOST_KERNELS, 0)
+    return {"kernels": entries, "more": more, "mode": kernels.mode, "strings": texts.strings}
 
 
-def _kernels(subject: Subject) -> Kernels | None:
+def dearest_kernels(kernels: Kernels, cost: GraphCost) -> list[DistinctKernel]:
+    """The kernels that differ, those that take most time in all first."""
+    time_us = {row.node: row.total_us for row in cost.rows}
+    return sorted(kernels.distinct, key=lambda kernel: -sum(time_us.get(node, 0.0) for node in kernel.nodes))
+
+
+def kernels_of(subject: Subject) -> Kernels | None:
+    """The kernels, made now where the compilation has not; None where nothing was costed."""
     from gexplorer.kernels.stage import generate_kernels
     from gexplorer.schedule.stage import kernel_names
 
@@ -83,8 +92,9 @@ def _tiles(landscape: Landscape | None, texts: Texts) -> dict[str, object]:
         nothing, none = np.zeros(0, np.int32), np.zeros(0, np.float64)
         return {
             "m": nothing, "n": nothing, "k": nothing, "time_us": none, "blocker": nothing, "chosen": -1, "best": -1,
+            "chosen_us": 0.0, "chosen_k": 0, "chosen_order": NOTHING, "chosen_double": False,
         }  # fmt: skip
-    space = landscape.space
+    space, tile = landscape.space, landscape.tile
     times, blocked = landscape.plane()
     shown = [
         _shown(len(axis), [int(np.unravel_index(index, space.shape)[place]) for index in _marked(landscape)])
@@ -102,6 +112,10 @@ def _tiles(landscape: Landscape | None, texts: Texts) -> dict[str, object]:
         "blocker": ints(names[code] for code in blocked[rows, columns].tolist()),
         "chosen": _row_of(landscape, landscape.chosen, number),
         "best": _row_of(landscape, landscape.best, number),
+        "chosen_us": 0.0 if tile is None else landscape.chosen_us,
+        "chosen_k": 0 if tile is None else tile.k,
+        "chosen_order": NOTHING if tile is None else texts(tile.order),
+        "chosen_double": tile is not None and tile.double,
     }
 
 

@@ -217,6 +217,14 @@ def test_the_command(tmp_path):
     assert len(data["gears"]) == 2
 
 
+@pytest.mark.parametrize("option", ["--keep", "--seed", "--gears"])
+def test_a_count_below_0_is_refused(option):
+    arguments = ["dynamic", "bert-base:small=true,seq=s", "--range", "s=8", "--requests", "3", option, "-1"]
+    run = CliRunner().invoke(cli, arguments)
+    assert run.exit_code == 2
+    assert option in run.stderr
+
+
 def test_warm_up_shapes_come_from_the_environment():
     run = CliRunner().invoke(
         cli,

@@ -46,6 +46,19 @@ def test_what_is_out_of_order_is_said(tmp_path):
         ge.build_graph(ge.Graph("g"), "mlp:small=true", ge.GraphOptions(mem_workspace_size=1))
 
 
+def test_a_model_in_memory_gets_the_graphs_name_and_stays_as_it_is():
+    from onnx import parser
+
+    model = parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21]> mine (float[3] x) => (float[3] y) { y = Neg(x) }'
+    )
+    graph = ge.build_graph(ge.Graph("theirs"), model)
+    assert graph.compilation.source.name == "theirs"
+    assert model.graph.name == "mine"
+    named = ge.build_graph(ge.Graph("theirs"), model, ge.GraphOptions(graph_name="another"))
+    assert named.compilation.source.name == "another"
+
+
 def test_an_encoder_and_a_decoder_are_compiled_apart(tmp_path):
     from gexplorer.ge import ge_tensor as gt
 

@@ -55,7 +55,7 @@ def test_a_front_end_that_opens_gets_what_is_not_on_demand(compiled):
     assert {"head", "steps", "nodes", "values", "scenes", "memory", "schedule", "cost", "rules", "log"} <= set(
         front.parts
     )
-    assert not {"planners", "tiling"} & set(front.parts)
+    assert not {"planners", "tiling", "kernel"} & set(front.parts)
 
 
 def test_a_change_compiles_again_and_sends_only_what_is_new(compiled):
@@ -206,7 +206,7 @@ def test_a_panel_by_itself_gets_what_it_needs(compiled, panel):
     assert widget.wait(60)
     names = sent[-1]["names"]
     assert {"head", "steps", "nodes", "values"} <= set(names)
-    assert {name for name in PANELS[panel] if name not in ("planners", "tiling")} <= set(names)
+    assert {name for name in PANELS[panel] if name not in ("planners", "tiling", "kernel")} <= set(names)
     if panel != "graph":
         assert "scenes" not in names
 
@@ -256,4 +256,4 @@ def test_controls_that_come_later_show_what_was_changed_before(compiled):
     controls = Controls(widget)
     assert controls.rules["matmul_bias"].value is False
     assert controls.choices["memory"].value == "safe"
-    assert set(Controls(widget, every=True).rules) > set(controls.rules)
+    assert set(widget.controls(every=True).rules) > set(controls.rules)

@@ -60,12 +60,13 @@ def leaves(part, container):
 
 def require_whole(part, steps, numbering):
     """Every picture has exactly the nodes before and after its step, each once, with what became of it."""
-    assert part["steps"].tolist() == numbering.scene_steps
+    result = [-1] if numbering.result_from < len(steps) else []
+    assert part["steps"].tolist() == numbering.scene_steps + result
     for root, index in zip(part["roots"].tolist(), part["steps"].tolist(), strict=True):
         found = leaves(part, root)
         assert len(found) == len({member for member, _ in found})
         sides = {}
-        for side, graph in ((1, steps[index].before), (2, steps[index].after)):
+        for side, graph in ((1, steps[index].before if index >= 0 else steps[-1].after), (2, steps[index].after)):
             for node in flat(graph):
                 sides.setdefault(node[0], {})[side] = numbering.node(node[1])
         wanted = set()
@@ -112,6 +113,15 @@ def visible(part, root):
 def test_every_node_is_in_the_picture_once(part, bert, numbering):
     require_whole(part, bert.steps, numbering)
     require_consistent(part)
+
+
+def test_the_stages_after_the_passes_have_a_picture_of_the_result_alone(part, bert, numbering):
+    """Nothing is removed in it, so no room is kept for what a pass took away."""
+    assert bert.steps[numbering.result_from].stage == "memory"
+    assert part["steps"][-1] == -1
+    assert {status for _, status in leaves(part, part["roots"][-1])} == {3}
+    heights = [part["templates"][part["containers"][root]["template"]]["height"] for root in part["roots"][-2:]]
+    assert heights[1] <= heights[0]
 
 
 @pytest.mark.parametrize("name", sorted(small_models.build()))

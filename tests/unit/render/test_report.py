@@ -1,3 +1,8 @@
+import base64
+import gzip
+import hashlib
+import html
+import json
 import re
 import shlex
 import shutil
@@ -13,9 +18,14 @@ from onnx import TensorProto, helper
 import gexplorer as gx
 from gexplorer.errors import OptionError
 from gexplorer.options import Options
-from gexplorer.render.report import render_html, write_report
+from gexplorer.render.html import document, text
+from gexplorer.render.page import plain_page
+from gexplorer.render.report import report_page, words_of, write_report
+from gexplorer.render.report_steps import step_section
 from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, shortened, time_text
-from gexplorer.views.report import command_line, python_line, report_data
+from gexplorer.render.variants import BUDGET_BYTES, carry, parse_wanted, possible
+from gexplorer.views.pack import unpack
+from gexplorer.views.report import command_line, python_line, report_data, step_report
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz's dot is not installed")
 
@@ -56,7 +66,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if "style" not in self.open:
+        if "style" not in self.open and "script" not in self.open:
             self.words.append(data)
 
     @property
@@ -109,42 +119,80 @@ def no_dot(monkeypatch):
 
 
 def page_of(compilation):
-    return render_html(report_data(compilation))
+    return report_page(report_data(compilation), carry(compilation, "none"))
 
 
-@pytest.mark.parametrize("dot", [pytest.param(True, marks=needs_dot), False])
-def test_hostile_names_stay_text(dot, monkeypatch):
-    if not dot:
-        monkeypatch.setenv("GEXPLORER_DOT", "/nowhere/dot")
-    page = Page(page_of(gx.compile(hostile_model())))
-    assert "script" not in page.tags
+def carried_by(page):
+    found = re.search(r'<script type="application/json" id="gexplorer-document">(.*?)</script>', page, re.DOTALL)
+    return json.loads(found[1])
+
+
+def opened(text_):
+    return unpack(gzip.decompress(base64.b64decode(text_)))
+
+
+def test_hostile_names_stay_text():
+    compilation = gx.compile(hostile_model())
+    written = page_of(compilation)
+    page = Page(written)
+    assert page.tags.count("script") == 4
     assert "img" not in page.tags
     assert not [name for name, _ in page.attributes if name.startswith("on") or name == "style"]
     assert not [value for name, value in page.attributes if name in ("href", "src") and value != "data:,"]
     for name in HOSTILE[:4]:
         assert name in page.text
+    names = opened(carried_by(written)["parts"]["nodes"])["strings"]
+    assert set(HOSTILE[:3]) <= set(names)
 
 
-def test_nothing_is_loaded_and_nothing_runs(chain):
+@pytest.mark.parametrize("dot", [pytest.param(True, marks=needs_dot), False])
+def test_hostile_names_stay_text_in_pictures(dot, monkeypatch):
+    if not dot:
+        monkeypatch.setenv("GEXPLORER_DOT", "/nowhere/dot")
+    steps = gx.compile(hostile_model()).steps
+    for step in steps:
+        page = Page(plain_page(step.name, [step_section(step_report(step))]))
+        assert not {"script", "img"} & set(page.tags)
+        assert not [name for name, _ in page.attributes if name.startswith("on") or name == "style"]
+
+
+def test_only_what_the_page_was_made_with_runs(chain):
     page = page_of(chain)
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
-    assert policy
-    assert "default-src &#x27;none&#x27;" in policy[1]
-    assert "unsafe" not in policy[1]
-    assert not re.search(r"(?:https?:)?//[a-z]", page.split("</style>")[1])
+    policy = html.unescape(re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1])
+    assert policy.startswith("default-src 'none'; img-src data:; ")
+    assert "unsafe" not in policy
+    static = Path(gx.__file__).parent / "static"
+    scripts = [*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), (static / "report.js").read_text("utf-8")]
+    sheets = re.findall(r"<style[^>]*>(.*?)</style>", page, re.DOTALL)
+    sheets.append((static / "gexplorer.css").read_text("utf-8"))
+    for kind, codes in (("script", scripts), ("style", sheets)):
+        allowed = re.search(rf"{kind}-src ([^;]*);", policy)[1].split()
+        hashes = [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in codes]
+        assert sorted(allowed) == sorted(f"'sha256-{digest}'" for digest in hashes)
+
+
+def test_the_program_in_it_is_the_one_that_its_policy_names(chain):
+    page = page_of(chain)
+    for id_, name in (("gexplorer-style", "gexplorer.css"), ("gexplorer-code", "report.js")):
+        zipped = re.search(rf'id="{id_}">([^<]*)<', page)[1]
+        own = (Path(gx.__file__).parent / "static" / name).read_text("utf-8")
+        assert gzip.decompress(base64.b64decode(zipped)).decode() == own
+
+
+def test_nothing_is_loaded(chain):
+    page = page_of(chain)
+    assert not re.search(r"(?:https?:)?//[a-z]", re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL))
     assert "@import" not in page
     assert "url(" not in page
-    assert "<script" not in page
 
 
-def test_the_policy_allows_this_style_sheet(chain):
-    import base64
-    import hashlib
+def test_code_cannot_end_its_element_before_its_time():
+    from gexplorer.render.html import code
 
-    page = page_of(chain)
-    css = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
-    assert css
-    assert base64.b64encode(hashlib.sha256(css[1].encode()).digest()).decode() in page
+    for words in ("a</script>b", "</STYLE >", "<!-- x"):
+        with pytest.raises(ValueError, match="must not end it"):
+            code("script", words)
+    assert "<script>1 < 2</script>" in document("t", [code("script", "1 < 2")], [])
 
 
 def test_what_it_must_say(chain):
@@ -153,35 +201,44 @@ def test_what_it_must_say(chain):
         if step.rewrites or step.rejects:
             assert step.name in text
             assert step.summary in text
-    for words in ("g on Ascend910B3", "Not built yet: kernels, validation.", "float32[n,4]"):
+    for words in ("g on Ascend910B3", "float32[n,4]"):
         assert words in text
     for rewrite_step in chain.steps:
         for code in {record.code for record in (*rewrite_step.rewrites, *rewrite_step.rejects)}:
             assert code in text
 
 
+def drawn(compilation):
+    return "".join(text(step_section(step_report(step))) for step in compilation.steps)
+
+
 @needs_dot
 def test_examples_are_drawn_side_by_side(chain):
-    tags = Page(page_of(chain)).tags
+    tags = Page(drawn(chain)).tags
     examples = tags.count("figure")
     assert examples >= 4
     assert tags.count("text") > 4 * examples
 
 
 def test_without_dot_it_is_as_complete(chain, no_dot):
-    html = page_of(chain)
-    page = Page(html)
+    html_ = drawn(chain)
+    page = Page(html_)
     assert "text" in page.tags
     for step in report_data(chain).steps:
         for example in step.groups.examples:
             for picture in (example.region.before, example.region.after):
                 assert all(box.name in page.text for box in picture.boxes)
     for mark in ("removed", "added", "changed", "kept"):
-        assert re.search(f'class="box [a-z]+ {mark}"', html) or mark == "added"
+        assert re.search(f'class="box [a-z]+ {mark}"', html_) or mark == "added"
+
+
+def untimed(page):
+    """A page without what the planners, which run once more for every page, took this time."""
+    return page.replace(carried_by(page)["parts"]["planners"], "")
 
 
 def test_the_same_compilation_gives_the_same_bytes(chain):
-    assert page_of(chain) == page_of(chain)
+    assert untimed(page_of(chain)) == untimed(page_of(chain))
 
 
 def test_two_compilations_differ_in_times_only():
@@ -192,7 +249,7 @@ def test_two_compilations_differ_in_times_only():
         data = report_data(gx.compile(chain_model()))
         steps = tuple(dataclasses.replace(step, seconds=1.0) for step in data.steps)
         stages = tuple(dataclasses.replace(stage, seconds=1.0) for stage in data.stages)
-        pages.append(render_html(dataclasses.replace(data, steps=steps, stages=stages, seconds=1.0)))
+        pages.append(text(words_of(dataclasses.replace(data, steps=steps, stages=stages, seconds=1.0, memory=None))))
     assert pages[0] == pages[1]
 
 
@@ -240,16 +297,109 @@ def test_it_stays_small():
         [helper.make_tensor_value_info(value, TensorProto.FLOAT, [2])],
     )
     page = page_of(gx.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)))
-    assert len(page.encode()) < 150_000
+    assert len(page.encode()) < 700_000
 
 
 def test_it_is_written_whole(chain, tmp_path):
-    path = write_report(chain, tmp_path / "r.html")
+    path = write_report(chain, tmp_path / "r.html", variants="none")
     assert path == tmp_path / "r.html"
-    assert path.read_text(encoding="utf-8") == page_of(chain)
+    assert untimed(path.read_text(encoding="utf-8")) == untimed(page_of(chain))
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
     with pytest.raises(OptionError):
         write_report(chain, tmp_path / "missing" / "r.html")
+
+
+@pytest.fixture(scope="module")
+def bert():
+    return gx.compile("bert-base:layers=1")
+
+
+@pytest.fixture(scope="module")
+def all_of_them(bert):
+    return carry(bert, "rules")
+
+
+class TestVariants:
+    def test_every_rule_that_did_something_and_every_mode_is_there(self, bert, all_of_them):
+        fused = {step.name for step in bert.steps if step.is_fusion and step.rewrites}
+        keys = {json.dumps({"fusion": {name: False}}, separators=(",", ":")) for name in fused}
+        keys |= {f'{{"memory":"{mode}"}}' for mode in ("fast", "exact", "safe")}
+        assert set(all_of_them.variants) == keys
+        assert all_of_them.left_out == ()
+        assert len(fused) > 3
+
+    def test_a_variant_is_what_compiling_gives(self, bert, all_of_them):
+        other = bert.replace(fusion={"matmul_bias": False})
+        parts = all_of_them.variants['{"fusion":{"matmul_bias":false}}']
+        figures = {row["key"]: row["value"] for row in opened(parts["head"])["figures"]}
+        assert figures["pool_bytes"] == other.memory.pool_bytes
+        assert figures["hbm_bytes"] == other.cost.hbm_bytes
+        steps = opened(parts["steps"])["steps"]
+        assert [row["name"] for row in steps] == [step.name for step in other.steps]
+
+    def test_only_parts_that_are_others_are_carried(self, all_of_them):
+        safe = all_of_them.variants['{"memory":"safe"}']
+        assert not {"nodes", "scenes", "cost"} & set(safe)
+        for parts in all_of_them.variants.values():
+            assert not [name for name, part in parts.items() if part == all_of_them.parts.get(name)]
+
+    def test_the_page_says_which_are_there(self, bert):
+        few = carry(bert, 1)
+        assert len(few.shown) == 4
+        assert len(few.left_out) == len(list(possible(bert))) - 4
+        assert opened(few.parts["head"])["variants"] == list(few.variants)
+        words = Page(report_page(report_data(bert), few)).text
+        for one in (*few.shown, *few.left_out):
+            assert one.label in words
+
+    def test_without_a_number_they_keep_to_a_budget(self, bert, monkeypatch):
+        assert sum(len(part) for parts in carry(bert).variants.values() for part in parts.values()) <= BUDGET_BYTES
+        monkeypatch.setattr("gexplorer.render.variants.BUDGET_BYTES", 100_000)
+        tight = carry(bert)
+        assert sum(len(part) for parts in tight.variants.values() for part in parts.values()) <= 100_000
+        assert tight.shown
+        assert tight.left_out
+
+    def test_progress_is_told(self, bert):
+        told = []
+        carry(bert, 1, told.append)
+        assert [progress.done for progress in told] == [0, 1, 2, 3, 4]
+        assert {progress.total for progress in told} == {5}
+
+    @pytest.mark.parametrize("wanted", ["", "some", "-1", "1.5", "9" * 9])
+    def test_nonsense_is_refused(self, wanted):
+        with pytest.raises(OptionError, match="variants"):
+            parse_wanted(wanted)
+
+
+class TestFailure:
+    @pytest.fixture
+    def failing(self, monkeypatch):
+        from gexplorer.passes.noop_elimination import NoopElimination
+
+        def run(self, draft, log, context):
+            raise RuntimeError("it broke")
+
+        monkeypatch.setattr(NoopElimination, "run", run)
+
+    def test_what_came_before_is_shown_and_the_status_is_1(self, failing, tmp_path):
+        from click.testing import CliRunner
+
+        from gexplorer.cli import cli
+
+        (tmp_path / "m.onnx").write_bytes(chain_model().SerializeToString())
+        page = tmp_path / "r.html"
+        result = CliRunner().invoke(cli, ["report", str(tmp_path / "m.onnx"), "-o", str(page)])
+        assert result.exit_code == 1
+        assert len(result.stderr.splitlines()) == 1
+        assert "noop_elimination" in result.stderr
+        written = page.read_text("utf-8")
+        words = Page(written).text
+        assert "came to no end" in words
+        assert "it broke" in words
+        assert "identity_elimination" in words
+        head = opened(carried_by(written)["parts"]["head"])
+        assert head["failure"]["name"] == "noop_elimination"
 
 
 class TestRepeating:
@@ -271,7 +421,7 @@ class TestRepeating:
         ]
 
     def test_the_command_line_takes_it(self):
-        from gexplorer.cli import report
+        from gexplorer.commands.report import report
 
         words = shlex.split(command_line("-m.onnx", self.OPTIONS))[2:]
         parsed = report.make_context("report", words).params

@@ -13,18 +13,16 @@ import pytest
 from onnx import TensorProto, helper
 
 import gexplorer as gx
-from gexplorer.cli import report
+from gexplorer.commands.report import report
 from gexplorer.memory.plan import DEFINITIONS, Plan
-from gexplorer.memory.planners.base import Placement
 from gexplorer.memory.planners.registry import all_planners
 from gexplorer.memory.problem import make_problem
 from gexplorer.memory.standalone import plan_problem
-from gexplorer.memory.verify import verify_placement
 from gexplorer.options import Options, parse_settings
+from gexplorer.render import report as report_page
 from gexplorer.render.html import text
-from gexplorer.render.pool import POOL_HEIGHT, pool_figure, small_pool
+from gexplorer.render.pool import POOL_HEIGHT, pool_figure
 from gexplorer.render.pool_shapes import PLANE, Scale, hatch, rest_shape
-from gexplorer.render.report import render_html
 from gexplorer.render.report_memory import memory_section
 from gexplorer.render.units import bytes_text, percent_text, ratio_text
 from gexplorer.views.memory_picture import pool_picture
@@ -40,7 +38,7 @@ def bert():
 
 
 def section_of(memory) -> str:
-    return text(memory_section(memory_report(memory)))
+    return text(memory_section(memory_report(memory), closely=True))
 
 
 def words_of(html: str) -> str:
@@ -58,7 +56,7 @@ def rectangles(html: str) -> list[tuple[float, ...]]:
 
 
 def test_the_report_has_the_section_and_the_headline(bert):
-    page = render_html(report_data(bert))
+    page = text(report_page.words_of(report_data(bert)))
     assert 'aria-label="Memory"' in page
     assert "Memory pool" in words_of(page)
     assert bytes_text(bert.memory.pool_bytes) in words_of(page)
@@ -102,13 +100,13 @@ def test_what_is_alive_at_the_peak_is_listed(bert):
     assert bert.memory.bounds.operator in words
 
 
-def test_every_planner_has_a_card_and_the_unsound_one_is_red(bert):
+def test_every_planner_has_a_row_and_the_unsound_one_is_red(bert):
     html = section_of(bert.memory)
-    cards = re.findall(r'<div class="(planner card[^"]*)"><h4>(\w+)', html)
+    rows = re.findall(r'<tr class="(planner[^"]*)"><td class="name">(\w+)', html)
     names = [planner.name for planner in all_planners() if planner.name != "omnimalloc"]
-    assert [name for _, name in cards] == names
+    assert [name for _, name in rows] == names
     plans = bert.memory.compare(names)
-    for (class_, name), plan in zip(cards, plans, strict=True):
+    for (class_, name), plan in zip(rows, plans, strict=True):
         assert ("unsound" in class_) == (isinstance(plan, Plan) and not plan.is_sound)
         assert ("chosen" in class_) == (name == bert.memory.plan.planner)
 
@@ -214,24 +212,18 @@ def test_hatching_stays_inside_of_its_box(lines):
     assert all(9.9 <= x <= 43.1 and 19.9 <= y <= 37.1 for x, y in points)
 
 
-def test_a_small_picture_is_small_and_of_whole_numbers():
-    html = text(small_pool(pool_picture(plan_problem(many(300), "fast"), most=300, holes=False), 1 << 24))
-    assert len(html) < 9_000
-    assert not re.search(r' d="[^"]*\.', html)
-
-
-def test_what_lies_above_a_small_picture_is_left_out():
-    problem = make_problem([0, 0], [2, 2], [10, 10])
-    plan = Plan(problem, "none", Placement(np.array([0, 500]), 510), 0.0, verify_placement(problem, [0, 500], 510))
-    html = text(small_pool(pool_picture(plan), 20))
-    assert len(re.findall(r"M\d+ -?\d+h", html)) == 1
+def test_on_paper_the_largest_buffers_are_drawn_one_by_one():
+    memory = gx.compile("bert-base:small=true,layers=8").memory
+    data = memory_report(memory, 20)
+    assert len(data.picture.blocks) == 20
+    assert "The 20 buffers with the most bytes x operators" in text(memory_section(data))
 
 
 def test_two_reports_differ_in_times_only(bert):
     def page(memory):
         data = memory_report(memory)
-        views = [dataclasses.replace(v, row=dataclasses.replace(v.row, seconds=1.0)) for v in data.planners]
-        return text(memory_section(dataclasses.replace(data, planners=tuple(views))))
+        rows = [dataclasses.replace(row, seconds=1.0) for row in data.planners]
+        return text(memory_section(dataclasses.replace(data, planners=tuple(rows))))
 
     assert page(bert.memory) == page(gx.compile("bert-base:small=true,layers=2").memory)
 

@@ -64,12 +64,24 @@ def test_a_race_is_told(printed):
     text = printed(print_schedule, found)
     assert "NO" in text
     assert found.findings[0].code in text
-    assert "UNSOUND" in schedule_lines(found)[0]
+    assert "UNSOUND" in schedule_lines(found, {})[0]
 
 
 def test_the_line_of_compile():
     memory = gx.compile(MODEL).memory
-    (line,) = schedule_lines(schedule(memory, dict.fromkeys(kernel_names(memory), 2.0), "single"))
+    (line,) = schedule_lines(schedule(memory, dict.fromkeys(kernel_names(memory), 2.0), "single"), {})
     assert time_text(len(kernel_names(memory)) * 2e-6) in line
-    assert "1 stream," in line
+    assert "1 stream:" in line
     assert "verified" in line
+
+
+def test_the_line_of_compile_says_that_times_are_missing():
+    memory = gx.compile(MODEL).memory
+    names = kernel_names(memory)
+    found = schedule(memory, {name: 2.0 * (name != names[0]) for name in names}, "single")
+    line, why = schedule_lines(found, {names[0]: "no size"})
+    assert f"at least [bold]{time_text((len(names) - 1) * 2e-6)}" in line
+    assert "no time of 1[/yellow]: no size (1)" in why
+    line, why = schedule_lines(schedule(memory, dict.fromkeys(names, 0.0), "single"), dict.fromkeys(names, "no size"))
+    assert "0 s" not in line  # nobody can tell, which is not nothing
+    assert f"no time of {len(names)}" in why

@@ -131,6 +131,21 @@ def test_what_takes_too_long_is_left_out_and_said(bert):
     assert found["memory"].status == "passed"
 
 
+def test_a_graph_that_takes_too_long_to_load_is_not_counted_out(bert, monkeypatch):
+    from gexplorer.validation import effort
+
+    monkeypatch.setattr(effort, "NODE_SECONDS", 10.0)
+    monkeypatch.setattr(effort, "_work_of", lambda *_: pytest.fail("operations of symbolic sizes take long to count"))
+    found = checked(bert)
+    assert "at least" in found["dry_run"].detail
+    assert "at least" in found["pool_execution"].detail
+
+
+def test_weights_that_are_absent_are_no_matter_of_the_effort():
+    found = gx.compile("bert-base:layers=1", validate="quick").validation
+    assert [found[name].notes[0].code for name in NAMES[3:]] == ["weights_absent"] * 3
+
+
 def test_what_is_left_of_the_budget_counts():
     from gexplorer.validation.comparing import LeftOutError, require_time
     from gexplorer.validation.effort import Budget

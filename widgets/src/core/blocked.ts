@@ -1,4 +1,9 @@
-/** What stands in the way, all in all: the bytes that near misses would save, by the type of what blocks them. */
+/**
+ * What stands in the way, all in all: the bytes that near misses would save, by the type of what blocks them.
+ *
+ * Only those count whose rule names a cure: that a residual needs its tensor in memory is so, and no edit of the model
+ * changes it.
+ */
 
 import type { NodesPart, StepsPart } from "./document.ts";
 
@@ -19,7 +24,7 @@ export function blocked(steps: StepsPart, nodes: NodesPart): Blocked[] {
       const bytes = rejects.saved_bytes[row] as number;
       const blocker = rejects.blocker[row] as number;
       const value = rejects.blocker_value[row] ?? -1;
-      if (!(bytes > 0) || (blocker < 0 && value < 0)) continue;
+      if (!(bytes > 0) || (blocker < 0 && value < 0) || (rejects.hint[row] as number) < 0) continue;
       const key = steps.strings[rejects.place[row] as number] ?? String(rejects.node[row]);
       const old = places.get(key);
       if (!old || bytes > old.bytes) places.set(key, { step: index, row, bytes, blocker, value });

@@ -27,6 +27,7 @@ export interface Parts {
   schedule: SchedulePart;
   cost: CostPart;
   tiling: TilingPart;
+  kernel: KernelPart;
   rules: RulesPart;
   log: LogPart;
 }
@@ -161,7 +162,7 @@ export interface ScenesPart {
   strings: string[];
   /** By scene: its root container. */
   roots: Int32Array;
-  /** By scene: index of the step that it shows. */
+  /** By scene: index of the step that it shows; -1 for the result alone, which the stages after the passes share. */
   steps: Int32Array;
   containers: Container[];
   templates: Template[];
@@ -300,6 +301,7 @@ export interface CostPart {
 export interface TilingPart {
   strings: string[];
   more: number; // kernels that are left out
+  mode: string; // how the tiles were taken: library, fast, exhaustive
   kernels: {
     name: Text;
     type: Text;
@@ -312,11 +314,49 @@ export interface TilingPart {
     blocker: Int32Array; // Text: the buffer that is too small, -1 where it fits
     chosen: number; // -1 where there are no tiles
     best: number;
+    /** The chosen tile itself: its k need not be the best of its block. NaN, 0 and -1 where there is none. */
+    chosen_us: number;
+    chosen_k: number;
+    chosen_order: Text; // rows or columns of blocks first
+    chosen_double: boolean; // two panels of everything, so that moving and computing overlap
     evaluations: number;
     buffers: { name: string; used_bytes: number; capacity_bytes: number }[]; // of the chosen tile
     text: Text; // what it computes, in one line
     program: Text; // the tile program, as text, "" where there is none
     note: string; // why there is none
+  }[];
+}
+
+/** Tile programs step by step: the first instructions of the first core; computed when asked for. */
+export interface KernelPart {
+  strings: string[];
+  more: number; // kernels that are left out
+  programs: {
+    name: Text;
+    type: Text;
+    alike: Int32Array; // NodeIds that have this program
+    text: Text; // what it computes, in one line
+    tile: Text; // how it is cut
+    cores: number;
+    blocks: number;
+    lines: Int32Array; // Text by line of the program, without flags
+    levels: { name: string; capacity_bytes: number }[]; // of one core
+    buffers: { name: Text; level: string; copies: number; copy_bytes: number; role: string }[];
+    paths: { name: string; total_bytes: number }[]; // of all cores, to the end
+    /** A row an instruction, in the order in which the first core issues them. */
+    steps: {
+      line: Int32Array;
+      turn: Int32Array; // of the innermost loop: one tile
+      block: Int32Array; // -1 before the first and after the last
+      where: Int32Array; // Text: values of the loop variables
+      buffer: Int32Array; // that is written
+      copy: Int32Array; // which copy of it
+      content: Int32Array; // Text: what is there now
+      path: Int32Array; // of a move, else -1
+      moved_bytes: Float64Array;
+      held_bytes: Float64Array; // what is there now takes so much
+    };
+    whole: boolean; // false: the core goes on after the last row
   }[];
 }
 

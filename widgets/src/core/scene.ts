@@ -49,10 +49,16 @@ export interface Scene {
 
 export const HEADER = 30;
 export const PADDING = 14;
+/** Room in an open container's header for leafing through those that are alike. */
+export const LEAFING = 118;
+const CHEVRON = 26;
 const DEEPEST = 48;
 
 /** A container with the places of its boxes, and the same for those that are open in it. */
 interface Placed {
+  /** What an open box takes, with its header. */
+  width: number;
+  height: number;
   shown: Container;
   template: Template;
   /** What flows along its edges. */
@@ -110,10 +116,14 @@ function place(scenes: ScenesPart, index: number, path: string, openness: Openne
     if (visible && !visible[box]) continue;
     if (depth >= DEEPEST || !isOpen(scenes, child, below, openness)) continue;
     const placed = place(scenes, child, below, openness, plain, depth + 1, nodes);
+    // As wide as what is in it, and as its label: that fits into the closed box.
+    const leafing = instances(scenes.containers[child] as Container, child).length > 1 ? LEAFING : 0;
+    placed.width = Math.max(placed.width, (template.w[box] as number) + CHEVRON + leafing);
     inside.set(box, placed);
-    opened.push({ box, width: placed.pushed.width + 2 * PADDING, height: placed.pushed.height + HEADER + PADDING });
+    opened.push({ box, width: placed.width, height: placed.height });
   }
-  return { shown, template, values: stand?.values ?? shown.edge_values, pushed: push(template, opened, visible?.includes(0) ? visible : null), inside, paths };
+  const pushed = push(template, opened, visible?.includes(0) ? visible : null);
+  return { width: pushed.width + 2 * PADDING, height: pushed.height + HEADER + PADDING, shown, template, values: stand?.values ?? shown.edge_values, pushed, inside, paths };
 }
 
 /**
@@ -182,8 +192,8 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
     const child = inside.get(box);
     scene.x[at] = dx + pushed.x(box);
     scene.y[at] = dy + pushed.y(box);
-    scene.w[at] = child ? child.pushed.width + 2 * PADDING : (template.w[box] as number);
-    scene.h[at] = child ? child.pushed.height + HEADER + PADDING : (template.h[box] as number);
+    scene.w[at] = child ? child.width : (template.w[box] as number);
+    scene.h[at] = child ? child.height : (template.h[box] as number);
     scene.member[at] = shown.members[box] as number;
     const status = shown.status[box] ?? 3;
     scene.status[at] = status;
@@ -225,7 +235,7 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
   }
   for (const [box, child] of inside) {
     const at = first + box;
-    const left = (scene.x[at] as number) - (scene.w[at] as number) / 2 + PADDING;
+    const left = (scene.x[at] as number) - child.pushed.width / 2;
     const upper = (scene.y[at] as number) - (scene.h[at] as number) / 2 + HEADER;
     emit(scene, child, left, upper, at, depth + 1);
   }

@@ -5,7 +5,7 @@ import type { GraphMode } from "../core/panel.ts";
 import type { Camera } from "../core/camera.ts";
 import { Mark, mark, shown } from "../core/diff.ts";
 import { GLYPHS } from "../core/glyphs.ts";
-import { HEADER, type Scene } from "../core/scene.ts";
+import { HEADER, LEAFING, type Scene } from "../core/scene.ts";
 import type { SceneIndex } from "../core/hit.ts";
 import { Detail, detail } from "../core/lod.ts";
 import type { Palette } from "../core/palette.ts";
@@ -116,13 +116,12 @@ export class Painter {
       context.textAlign = "left";
       const top = y - h / 2 + HEADER / 2 + 1;
       const alike = this.labels.alike(i);
-      const buttons = alike > 1 ? 118 : 0;
-      const text = this.labels.title(i, w - 40 - buttons - 46);
+      const times = this.labels.times(i);
+      const taken = (alike > 1 ? LEAFING : 10) + (times ? this.labels.width(times, this.labels.small) + 20 : 0);
+      const text = this.labels.title(i, w - 26 - taken);
       this.#chevron(x - w / 2 + 14, top, true);
       context.fillText(text, x - w / 2 + 26, top);
-      const times = this.labels.times(i);
-      let at = x - w / 2 + 26 + this.labels.width(text, this.labels.bold) + 8;
-      if (times) at = this.#badge(times, at, top);
+      if (times) this.#badge(times, x - w / 2 + 26 + this.labels.width(text, this.labels.bold) + 8, top);
       if (alike > 1) this.#leaf(x + w / 2, top, i);
     }
   }

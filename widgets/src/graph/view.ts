@@ -17,7 +17,7 @@ import { Tip } from "./tip.ts";
 import { NodeTable } from "./table.ts";
 
 const GLIDE = 260;
-const READABLE = 0.62;
+const READABLE = 0.8;
 
 export class GraphView implements Panel {
   readonly element: HTMLElement;
@@ -251,24 +251,48 @@ export class GraphView implements Panel {
     });
   }
 
-  /** The first screenful, readable; all of it where that is readable too. */
+  /** All of it where that is readable; else the repeated block, which is what the model is; else the first screenful. */
   start(): void {
     const { scene } = this.stage;
     if (!scene.count || this.camera.width < 20) return;
     this.camera.limit(scene);
     const all = { left: 0, top: 0, right: scene.width, bottom: scene.height };
     const view = this.camera.framing(all, 24, 1, 0);
-    if (view.k >= READABLE * 0.8) this.camera.jump(view);
-    else {
+    const block = this.#repeated();
+    if (view.k >= READABLE) this.camera.jump(view);
+    else if (block) {
+      const { left, top, right, bottom } = block;
+      const { width, height } = this.camera;
+      const k = Math.max(READABLE, Math.min(1, (width - 48) / (right - left), (height - 64) / (bottom - top)));
+      // What is too large is seen from its top: there stands what it is and how often.
+      const x = (right - left) * k > width - 16 ? 12 - left * k : (width - (left + right) * k) / 2;
+      const y = (bottom - top) * k > height - 64 ? 40 - top * k : (height - (top + bottom) * k) / 2;
+      this.camera.jump({ k, x, y });
+    } else {
       // From the top; sideways over what comes first.
       let first = 0;
       for (let i = 1; i < scene.count; i++) if ((scene.y[i] as number) < (scene.y[first] as number)) first = i;
-      const k = Math.max(view.k, Math.min(0.85, Math.max(READABLE, (this.camera.width - 48) / scene.width)));
+      const k = Math.max(view.k, Math.min(0.9, Math.max(READABLE, (this.camera.width - 48) / scene.width)));
       const wide = scene.width * k;
       const x = wide <= this.camera.width ? (this.camera.width - wide) / 2 : Math.min(24, Math.max(this.camera.width - wide - 24, this.camera.width / 2 - (scene.x[first] as number) * k));
       this.camera.jump({ k, x, y: 20 });
     }
     this.#framed = true;
+  }
+
+  /** Around the outermost open container that stands for many alike, the one with most in it. */
+  #repeated(): Rect | undefined {
+    const { scene, scenes } = this.stage;
+    let best = -1;
+    let most = 0;
+    for (let i = 0; i < scene.count; i++) {
+      const container = scene.open[i] ? scenes?.containers[-1 - (scene.member[i] as number)] : undefined;
+      const inside = container && container.count > 1 ? container.nodes : 0;
+      if (inside <= most) continue;
+      most = inside;
+      best = i;
+    }
+    return best < 0 ? undefined : this.stage.around([best]);
   }
 
   fit(): void {

@@ -10,6 +10,8 @@ export class Inspector implements Panel {
   readonly element: HTMLElement;
   #body = h("div", { class: "gx-inspector-body" });
   #back: HTMLElement;
+  /** Remembered: asking, or setting it to what it is, would have the page lay everything out anew. */
+  #scrolled = 0;
 
   constructor(
     parent: HTMLElement,
@@ -17,6 +19,7 @@ export class Inspector implements Panel {
   ) {
     this.#back = h("button", { class: "gx-link", type: "button", title: "Release (Esc)", onclick: () => this.#release(), text: "release" });
     this.element = h("section", { class: "gx-inspector", "aria-label": "Inspector" }, h("header", { class: "gx-pane-head" }, h("h2", { text: "Inspector" }), this.#back), this.#body);
+    this.#body.addEventListener("scroll", () => (this.#scrolled = this.#body.scrollTop), { passive: true });
     parent.append(this.element);
     this.update(new Set<Topic>(["parts"]));
   }
@@ -29,7 +32,7 @@ export class Inspector implements Panel {
   update(changed: ReadonlySet<Topic>): void {
     if (!["cursor", "parts", "changes"].some((topic) => changed.has(topic as Topic))) return;
     const { cursor, parts } = this.store;
-    const scroll = changed.has("cursor") ? 0 : this.#body.scrollTop;
+    const scroll = changed.has("cursor") ? 0 : this.#scrolled;
     const pages: (HTMLElement | null)[] = [];
     const head = (label: string): HTMLElement => h("div", { class: "gx-divider", text: label });
     // What is chosen with a place: the place first, then the node on it.
@@ -59,7 +62,7 @@ export class Inspector implements Panel {
       pages.unshift(h("div", { class: "gx-failure-card" }, h("b", { text: `${parts.head.failure.name} failed` }), h("p", { text: parts.head.failure.why }), h("p", { class: "gx-muted", text: "All steps before it can be looked at." })));
     }
     fill(this.#body, ...pages);
-    this.#body.scrollTop = scroll;
+    if (scroll || this.#scrolled) this.#body.scrollTop = this.#scrolled = scroll;
   }
 
   #release(): void {

@@ -61,7 +61,8 @@ export class Header implements Panel {
       this.#head();
       this.#setOptions();
     }
-    if (changed.has("parts") || changed.has("changes") || changed.has("cursor")) this.#setFigures();
+    if (changed.has("parts") || changed.has("changes")) this.#setFigures();
+    else if (changed.has("cursor")) this.#markStep();
     if (changed.has("work") || changed.has("changes") || changed.has("parts")) this.#setNotice();
     if (changed.has("work")) this.#setWork();
   }
@@ -127,16 +128,22 @@ export class Header implements Panel {
           {
             class: "gx-figure gx-figure-blocked",
             type: "button",
-            title: "What the near misses would save; press for the largest",
+            title: "HBM traffic that near misses would save, of those alone for which the rule knows a cure; press for the largest",
             onclick: () => this.store.move({ step: place.step, reject: place.row, rewrite: undefined, node: undefined, rule: undefined }),
           },
           h("span", { class: "gx-figure-label", text: "blocked traffic" }),
           h("span", { class: "gx-figure-value", text: bytes(top.bytes) }),
-          h("span", { class: "gx-figure-note", text: `by ${count(top.blockers)} ${top.type}${top.type === "value" && top.blockers > 1 ? "s" : ""} ▸` }),
+          h("span", { class: "gx-figure-note", text: `by ${count(top.blockers)} ${top.type}${top.type === "value" && top.blockers > 1 ? "s" : ""}, curable ▸` }),
         ),
       );
     }
     fill(this.#figures, ...tiles);
+  }
+  /** Where the step is on the courses; all else of the figures stays. */
+  #markStep(): void {
+    const { step } = this.store.cursor;
+    const courses = this.store.parts.head?.figures.flatMap(({ series }) => (series && series.length > 1 ? [series] : [])) ?? [];
+    this.#figures.querySelectorAll(".gx-spark").forEach((spark, i) => spark.replaceWith(sparkline(courses[i] as Float64Array, step)));
   }
   #blockedOf: unknown = null;
   #blocked: ReturnType<typeof blocked> = [];
@@ -164,7 +171,12 @@ export class Header implements Panel {
         then !== null && better ? h("span", { class: "gx-figure-then", text: `${measure(then, figure.unit)} → ` }) : null,
         h("span", { text: measure(figure.value, figure.unit) }),
       ),
-      h("span", { class: "gx-figure-note" }, delta && better ? h("span", { class: better, text: `${arrow}${delta} ` }) : null, notes.join(" · ") || (figure.value === null ? figure.note : "")),
+      h(
+        "span",
+        { class: "gx-figure-note" },
+        delta && better ? h("span", { class: better, text: `${arrow}${delta}` }) : null,
+        ...(notes.length || figure.value !== null ? notes : [figure.note]).map((text) => h("span", { text })),
+      ),
       figure.series && figure.series.length > 1 ? sparkline(figure.series, cursor.step) : null,
     );
   }

@@ -1,4 +1,8 @@
-/** A list of any length: only rows in the window are elements. All rows are equally high. */
+/**
+ * A list of any length: only rows in the window are elements. All rows are equally high.
+ *
+ * Where it is scrolled to and how high it is are remembered: asking the page would have it lay everything out anew.
+ */
 
 import { h } from "./dom.ts";
 
@@ -10,6 +14,9 @@ export class VirtualList<Row> {
   #rows: readonly Row[] = [];
   #first = -1;
   #last = -1;
+  #top = 0;
+  #height = 0;
+  readonly #observer: ResizeObserver;
 
   constructor(
     readonly rowHeight: number,
@@ -18,8 +25,14 @@ export class VirtualList<Row> {
   ) {
     this.#inner = h("div", { class: "gx-virtual-inner", role: "presentation" });
     this.element = h("div", { class: "gx-virtual", ...attributes }, this.#inner);
-    this.element.addEventListener("scroll", () => this.#draw(false), { passive: true });
-    new ResizeObserver(() => this.#draw(false)).observe(this.element);
+    const look = (): void => {
+      this.#top = this.element.scrollTop;
+      this.#height = this.element.clientHeight;
+      this.#draw(false);
+    };
+    this.element.addEventListener("scroll", look, { passive: true });
+    this.#observer = new ResizeObserver(look);
+    this.#observer.observe(this.element);
   }
 
   get rows(): readonly Row[] {
@@ -40,17 +53,20 @@ export class VirtualList<Row> {
   show(index: number): void {
     if (index < 0) return;
     const top = index * this.rowHeight;
-    const { scrollTop, clientHeight } = this.element;
-    const margin = Math.min(2 * this.rowHeight, clientHeight / 4);
-    if (top < scrollTop + margin) this.element.scrollTop = Math.max(0, top - margin);
-    else if (top + this.rowHeight > scrollTop + clientHeight - margin) this.element.scrollTop = top + this.rowHeight - clientHeight + margin;
+    const margin = Math.min(2 * this.rowHeight, this.#height / 4);
+    const bottom = top + this.rowHeight + margin - this.#height;
+    const to = top < this.#top + margin ? Math.max(0, top - margin) : bottom > this.#top ? bottom : this.#top;
+    if (to !== this.#top && this.#height) {
+      this.element.scrollTop = to;
+      this.#top = Math.min(to, Math.max(0, this.#rows.length * this.rowHeight - this.#height));
+    }
     this.#draw(false);
   }
 
   #draw(again: boolean): void {
-    const { scrollTop, clientHeight } = this.element;
-    const first = Math.max(0, Math.floor(scrollTop / this.rowHeight) - EXTRA);
-    const last = Math.min(this.#rows.length, Math.ceil((scrollTop + (clientHeight || 600)) / this.rowHeight) + EXTRA);
+    this.#top = Math.min(this.#top, Math.max(0, this.#rows.length * this.rowHeight - this.#height));
+    const first = Math.max(0, Math.floor(this.#top / this.rowHeight) - EXTRA);
+    const last = Math.min(this.#rows.length, Math.ceil((this.#top + (this.#height || 600)) / this.rowHeight) + EXTRA);
     if (!again && first === this.#first && last === this.#last) return;
     this.#first = first;
     this.#last = last;

@@ -7,8 +7,9 @@ import { memory } from "./memory.ts";
 import { roofline } from "./roofline.ts";
 import { rules } from "./rules.ts";
 import { schedule } from "./schedule.ts";
+import { stepper } from "./stepper.ts";
 import { tiling } from "./tiling.ts";
 import { time } from "./time.ts";
 import { traffic } from "./traffic.ts";
 
-export const tabs: PanelKind[] = [memory, schedule, traffic, roofline, tiling, time, rules, figures, log];
+export const tabs: PanelKind[] = [memory, schedule, traffic, roofline, tiling, stepper, time, rules, figures, log];

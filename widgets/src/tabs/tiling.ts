@@ -13,6 +13,13 @@ import { Tooltip, type Line } from "./tooltip.ts";
 import { becomes } from "./versions.ts";
 import { plural } from "./words.ts";
 
+/** How the tile was come by, by the compilation's tiling mode. */
+const TAKEN: Record<string, string> = {
+  library: "a library's tile, taken without a search",
+  fast: "the tile of a search that looks at the likely ones",
+  exhaustive: "the tile of a search through all of them",
+};
+
 type View = "time" | "k" | "table";
 
 class TilingPanel implements Panel {
@@ -126,12 +133,13 @@ class TilingPanel implements Panel {
     const text = kernel.text >= 0 ? tiling.strings[kernel.text] : "";
     const { chosen, best } = kernel;
     const us = (tile: number): string => time(kernel.time_us[tile]);
-    const gap = chosen >= 0 && best >= 0 ? kernel.time_us[chosen] / kernel.time_us[best] - 1 : 0;
+    const gap = chosen >= 0 && best >= 0 ? kernel.chosen_us / kernel.time_us[best] - 1 : 0;
+    const panels = kernel.chosen_double ? "two panels" : "one panel";
     this.#frame.say(
       strong(tiling.strings[kernel.name] + alike),
       text ? ` ${text}` : null,
-      chosen >= 0 && soft(` · taken: blocks of ${blockText(kernel, chosen)}, ${us(chosen)} with the best k (simulated)`),
-      best >= 0 && soft(gap < 5e-4 ? ", as fast as any that was looked at" : `, ${percent(gap)} longer than the fastest, ${blockText(kernel, best)}, ${us(best)}`),
+      chosen >= 0 && soft(` · ${TAKEN[tiling.mode] ?? "taken"}: ${tileText(kernel, chosen, kernel.chosen_k)}, ${tiling.strings[kernel.chosen_order] ?? ""} first, ${panels}: ${time(kernel.chosen_us)} (simulated)`),
+      best >= 0 && soft(gap < 5e-4 ? ", as fast as any that was looked at" : `, ${percent(gap)} longer than the fastest, ${tileText(kernel, best, kernel.k[best])}, ${us(best)}${tiling.mode === "library" ? "; tiling_mode fast looks for such" : ""}`),
       kernel.m.length > 0 && soft(` · ${count(landscape.fitting)} of ${plural(kernel.m.length, "block")} fit, ${plural(kernel.evaluations, "tile")} looked at`),
       tiling.more > 0 && soft(` · ${plural(tiling.more, "cheaper kernel")} not listed`),
     );
@@ -188,6 +196,7 @@ class TilingPanel implements Panel {
         text: (i) => (Number.isFinite(kernel.time_us[i]) ? time(kernel.time_us[i]) : "–"),
         key: (i) => (Number.isFinite(kernel.time_us[i]) ? kernel.time_us[i] : Infinity),
         bar: (i) => landscape.fastest / kernel.time_us[i],
+        hint: "With the best k, order and panels of the block",
       },
       { title: "of the fastest", number: true, width: "7.3em", text: (i) => (Number.isFinite(kernel.time_us[i]) ? `${(kernel.time_us[i] / landscape.fastest).toFixed(2)} ×` : "–") },
       {
@@ -225,11 +234,12 @@ class TilingPanel implements Panel {
     if (Number.isFinite(us)) lines.push(["time", `${time(us)} (simulated), ${(us / best).toFixed(2)} × the fastest`], ["best k", String(kernel.k[tile])]);
     else if (kernel.blocker[tile] >= 0) lines.push(["does not fit", `${this.#tiling.strings[kernel.blocker[tile]].toUpperCase()} is too small`]);
     else lines.push(["time", "fits; the search did not look at it"]);
-    const note = tile === kernel.chosen ? "This tile is taken." : tile === kernel.best ? "The fastest tile that was looked at." : "";
+    const note = tile === kernel.chosen ? `Of this block the tile with k ${kernel.chosen_k} is taken: ${time(kernel.chosen_us)}.` : tile === kernel.best ? "The fastest tile that was looked at." : "";
     this.#tip.show(x, y + this.#picture.surface.element.offsetTop, blockText(kernel, tile), lines, note);
   }
 }
 
+const tileText = (kernel: TiledKernel, tile: number, k: number): string => `${blockText(kernel, tile)} × ${k}`;
 const blockText = (kernel: TiledKernel, tile: number): string => `${kernel.m[tile]} × ${kernel.n[tile]}`;
 
 export const tiling: PanelKind = {

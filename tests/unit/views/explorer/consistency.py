@@ -94,11 +94,16 @@ def _steps(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
         if (left["blocker_name"] < 0).any() and (left["blocker"][left["blocker_name"] < 0] >= 0).any():
             yield "a blocker has no name"
         if "scenes" in parts:
-            shown = parts["scenes"]["steps"]
+            shown = [at if at >= 0 else _after_passes(part["steps"]) for at in parts["scenes"]["steps"].tolist()]
             if not 0 <= step["scene"] < len(shown) or shown[step["scene"]] > position:
                 yield f"step {position} shows the picture {step['scene']} of step {shown[step['scene']]}"
             if step["scene"] + 1 < len(shown) and shown[step["scene"] + 1] <= position:
                 yield f"step {position} has a later picture than {step['scene']}"
+
+
+def _after_passes(steps: list[Any]) -> int:
+    """Position of the first step of the stages after the passes: those have the picture of the result."""
+    return next(k for k, step in enumerate(steps) if step["stage"] not in ("parse", "passes"))
 
 
 def _nodes(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
@@ -128,7 +133,7 @@ def _scenes(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
     containers, templates = part["containers"], part["templates"]
     yield from _lengths(part, "roots", "steps")
     yield from _within("roots", part["roots"], len(containers))
-    yield from _within("steps", part["steps"], len(parts["steps"]["steps"]))
+    yield from _within("steps", part["steps"], len(parts["steps"]["steps"]), maybe=True)
     for template in templates:
         boxes = len(template["x"])
         yield from _lengths(template, "x", "y", "w", "h", "rank")
@@ -226,6 +231,30 @@ def _tiling(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
             yield "there is no program, and nobody says why"
 
 
+def _kernel(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
+    texts = len(part["strings"])
+    for program in part["programs"]:
+        steps = program["steps"]
+        yield from _lengths(steps, *steps)
+        yield from _within("program", np.array([program[name] for name in ("name", "type", "text", "tile")]), texts)
+        yield from _within("lines", program["lines"], texts)
+        yield from _within("alike", program["alike"], nodes)
+        yield from _within("line", steps["line"], len(program["lines"]))
+        yield from _within("buffer", steps["buffer"], len(program["buffers"]))
+        yield from _within("path", steps["path"], len(program["paths"]), maybe=True)
+        yield from _within("block", steps["block"], program["blocks"], maybe=True)
+        for text in ("where", "content"):
+            yield from _within(text, steps[text], texts)
+        copies = np.array([buffer["copies"] for buffer in program["buffers"]])
+        if (steps["copy"] >= copies[steps["buffer"]]).any():
+            yield "a copy is written that the buffer does not have"
+        sizes = np.array([buffer["copy_bytes"] for buffer in program["buffers"]])
+        if (steps["held_bytes"] > sizes[steps["buffer"]]).any():
+            yield "a buffer holds more than its size"
+        if ((steps["path"] < 0) != (steps["moved_bytes"] == 0)).any():
+            yield "something moved on no path, or nothing on one"
+
+
 def _rules(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
     yield from _lengths(part, *(name for name in part if name != "strings"))
     yield from _within("step", part["step"], len(parts["steps"]["steps"]), maybe=True)
@@ -249,6 +278,7 @@ _CHECKS = {
     "schedule": _schedule,
     "cost": _cost,
     "tiling": _tiling,
+    "kernel": _kernel,
     "rules": _rules,
     "log": _log,
 }

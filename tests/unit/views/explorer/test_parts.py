@@ -12,6 +12,8 @@ import pytest
 
 import gexplorer as gx
 from gexplorer.ir.graph import Node
+from gexplorer.kernels.count import count
+from gexplorer.kernels.gemm_kernel import GemmTile
 from gexplorer.ops.table import lookup
 from gexplorer.options import Options
 from gexplorer.passes.fusion.switch_file import read_switch_file
@@ -123,7 +125,8 @@ def test_a_step_without_changes_shows_the_picture_before(parts):
     assert shown == sorted(shown)
     assert shown[-1] == len(parts["scenes"]["roots"]) - 1
     for before, after, step in zip(shown, shown[1:], parts["steps"]["steps"][1:], strict=False):
-        assert after - before == 0 or step["changed"]
+        result = parts["scenes"]["steps"][after] == -1 and step["stage"] == "memory"
+        assert after - before == 0 or step["changed"] or result
 
 
 def test_rules_point_to_their_class():
@@ -222,6 +225,35 @@ def test_the_chosen_tile_is_among_those_shown(parts):
     for kernel in products:
         assert kernel["time_us"][kernel["best"]] == np.nanmin(kernel["time_us"])
         assert all(one["used_bytes"] <= one["capacity_bytes"] for one in kernel["buffers"])
+
+
+def test_the_chosen_tile_has_its_own_time_and_says_how_it_was_come_by(compiled, parts):
+    tiling = parts["tiling"]
+    assert tiling["mode"] == compiled.options.tiling_mode == "library"
+    for kernel in (kernel for kernel in tiling["kernels"] if kernel["chosen"] >= 0):
+        node = tiling["strings"][kernel["name"]]
+        tiles = [one.tile for one in compiled.kernels.programs_of(node) if isinstance(one.tile, GemmTile)]
+        chosen = (kernel["m"][kernel["chosen"]], kernel["n"][kernel["chosen"]], kernel["chosen_k"])
+        assert chosen in {(tile.m, tile.n, tile.k) for tile in tiles}
+        # The best k of a block is no slower than the chosen one.
+        assert kernel["chosen_us"] >= kernel["time_us"][kernel["chosen"]] >= kernel["time_us"][kernel["best"]]
+
+
+def test_a_kernel_told_to_its_end_has_moved_what_counting_says(compiled, parts):
+    """On every path, byte for byte, on the first core."""
+    part, told = parts["kernel"], 0
+    for program in part["programs"]:
+        for generated in compiled.kernels.programs_of(part["strings"][program["name"]]):
+            if generated.text != part["strings"][program["text"]] or not program["whole"]:
+                continue
+            steps = program["steps"]
+            counted = count(generated.program).bytes_by_core
+            for place, path in enumerate(program["paths"]):
+                moved = steps["moved_bytes"][steps["path"] == place].sum()
+                assert moved == counted.get((0, path["name"]), 0)
+                assert path["total_bytes"] == generated.bytes_by_path.get(path["name"], 0)
+            told += 1
+    assert told > 2
 
 
 def test_planners_are_compared_on_the_same_buffers(compiled, parts):
