@@ -10,10 +10,10 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint format bench clean
+.PHONY: help report test lint format bench screenshots images clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 report: $(VENV)/.package ## compile the demo model and write report.html (MODEL=..., OUT=...)
 	@$(BIN)/gexplorer report "$(MODEL)" -o "$(OUT)"
@@ -35,8 +35,14 @@ format: $(VENV)/.dev ## let ruff format the code and mend what it can
 bench: $(VENV)/.bench ## measure ourselves and the peers (ARGS=...)
 	$(BIN)/python -m benchmarks $(ARGS)
 
+screenshots: $(VENV)/.dev ## every view of the explorer as pictures, in screenshots/ (ARGS=...)
+	@$(BIN)/python -m benchmarks.screenshots $(ARGS)
+
+images: $(VENV)/.dev ## draw the pictures of the README anew
+	@$(BIN)/python docs/images/draw.py
+
 clean: ## remove all that make made, .venv too
-	rm -rf $(VENV) build dist report.html .coverage htmlcov .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist report.html screenshots .coverage htmlcov .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp says that its set of packages is installed as pyproject.toml asks; make redoes it only when that changes.

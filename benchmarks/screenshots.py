@@ -1,6 +1,7 @@
 """Every view of the explorer as pictures: ``python -m benchmarks.screenshots [-o FOLDER] [--model MODEL] [--sheets]``.
 
-At 1280 and 1920 px wide, light and dark: the graph, each tab, a node, why not, search, a switch, a difference; and 900 px.
+At 1280 and 1920 px wide, light and dark: the graph, each tab, a node, why not, search, a switch, a difference; some at
+900 px too.
 Needs Debian's chromium and playwright; ``--sheets`` puts all of one size and theme on one picture, which needs pillow.
 """
 
@@ -26,7 +27,8 @@ def views(page: Any) -> Iterator[tuple[str, Callable[[], None]]]:
     move = "selection => gexplorer.store.move({step: undefined, node: undefined, value: undefined, ...selection})"
     steps = page.evaluate(
         """() => gexplorer.store.parts.steps.steps.map((step, index) => ({
-            index, stage: step.stage, kind: step.kind, done: step.rewrites.node.length, near: step.rejects.node.length })) """
+            index, stage: step.stage, kind: step.kind, done: step.rewrites.node.length,
+            near: step.rejects.node.length }))"""
     )
     rules = [step for step in steps if step["kind"] == "rule"]
     fused = max(rules, key=lambda step: step["done"])["index"]
@@ -39,7 +41,8 @@ def views(page: Any) -> Iterator[tuple[str, Callable[[], None]]]:
         "node",
         lambda: page.evaluate(
             """step => { const {steps} = gexplorer.store.parts;
-            gexplorer.store.move({step: undefined, node: steps.steps[step].rewrites.added[0]}); }""",
+            const node = steps.steps[step].rewrites.changed[0];
+            gexplorer.store.move({step: undefined, reject: undefined, node}); }""",
             fused,
         ),
     )

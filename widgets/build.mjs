@@ -42,10 +42,27 @@ function styles() {
   return { contents: `${read(top)}\n.gexplorer {\n${read(nested)}\n}\n`, loader: "css", resolveDir: join(here, "src", "styles") };
 }
 
+/** Every panel that is a widget by itself: the graph, and the tabs by the name of what their file exports. */
+function panels() {
+  const index = join(here, "src", "tabs", "index.ts");
+  const text = existsSync(index) ? readFileSync(index, "utf8") : "";
+  const tabs = [...text.matchAll(/import \{ (\w+) \} from "\.\/([\w.]+)"/g)].map(([, name, file]) => ({ name, file: `./tabs/${file}` }));
+  return [{ name: "graph", file: "./shell/graph.ts" }, ...tabs];
+}
+
 const jobs = () => [
   { ...common, entryPoints: ["src/report.ts"], format: "iife", outfile: join(out, "report.js"), banner: { js: banner } },
   { ...common, entryPoints: ["src/explorer.ts"], format: "esm", outfile: join(out, "explorer.js"), banner: { js: banner } },
-  { ...common, entryPoints: ["src/panel.ts"], format: "esm", outfile: join(out, "panel.js"), banner: { js: banner } },
+  ...panels().map(({ name, file }) => ({
+    ...common,
+    stdin: {
+      contents: `import { ${name} } from "${file}"; import { panelWidget } from "./panel.ts"; export default panelWidget(${name});`,
+      resolveDir: join(here, "src"),
+    },
+    format: "esm",
+    outfile: join(out, `panel-${name}.js`),
+    banner: { js: banner },
+  })),
   {
     ...common,
     stdin: styles(),

@@ -10,6 +10,7 @@ from time import perf_counter
 from gexplorer.cache.key import compilation_key, graph_digest
 from gexplorer.cache.store import Store
 from gexplorer.compiler import Tell, compile_source
+from gexplorer.errors import ModelError
 from gexplorer.frontends.onnx import SourceModel
 from gexplorer.frontends.parts import part_model, part_of_scope, parts_between
 from gexplorer.offline.model import OfflineModel
@@ -59,6 +60,7 @@ def compile_parts(
 
     Raises:
         OptionError: there is no such module or tensor, or a part cannot run by itself.
+        ModelError: a part was validated, and is wrong.
     """
     if not scopes and not cuts:
         return [_one(source, options, store, tell)]
@@ -75,6 +77,8 @@ def _one(source: SourceModel, options: Options, store: Store, tell: Tell | None)
     found = store.find(key, _checked)
     if found is None:
         compiled = compile_source(source, options, tell=tell)
+        if compiled.validation.status == "failed":
+            raise ModelError(f"{source.name}: validation failed, nothing is kept: {compiled.validation.reason}")
         found = store.put(key, compiled.save)
         return Part(source.name, key, found, False, perf_counter() - start, source.nodes)
     return Part(source.name, key, found, True, perf_counter() - start, source.nodes)

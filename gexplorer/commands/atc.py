@@ -50,6 +50,7 @@ def atc(
     require_targets(target)
     compiled = compile_model(
         model,
+        validate=None,
         soc=soc_version,
         shapes=tuple(filter(None, (input_shape or "").split(";"))),
         preset=None,

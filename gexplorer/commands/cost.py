@@ -9,6 +9,7 @@ import click
 
 from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
 from gexplorer.commands.results import require_targets, write_json
+from gexplorer.errors import OptionError
 
 
 @click.command(context_settings=SETTINGS)
@@ -82,22 +83,26 @@ def validate_cost(
 @compile_options
 @click.option("--eager", is_flag=True, help="Set eager mode beside graph mode: the host dispatches every kernel.")
 @click.option("--savings", "saved", is_flag=True, help="Say what each fusion step saved, in time and HBM traffic.")
-@click.option("--exhaustive", is_flag=True, help="Give each product the best tile that fits, not a library's.")
+@click.option("--tiling", metavar="MODE", help="Tiles of products: library (default), fast or exhaustive search.")
+@click.option("--exhaustive", is_flag=True, help="The same as --tiling exhaustive.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write totals and every kernel as JSON.")
-def cost(eager: bool, saved: bool, exhaustive: bool, json_to: str | None, **common: Any) -> None:
+def cost(eager: bool, saved: bool, tiling: str | None, exhaustive: bool, json_to: str | None, **common: Any) -> None:
     """Say what a compiled model costs: every kernel's time, the pipe that bounds it, bytes at every level.
 
     Times are of one stream. Beside each stands the error of the model on published measurements.
     """
     require_targets(json_to)
+    if exhaustive and tiling not in (None, "exhaustive"):
+        raise OptionError(f"--exhaustive and --tiling {tiling}: one of them is wanted")
     compiled = compile_model(**common)
-    from gexplorer.cost.graph import cost_of
     from gexplorer.cost.over_fusion import over_fusion
     from gexplorer.cost.saving import savings
     from gexplorer.hardware.catalogue import load_chip
 
-    chip = load_chip(compiled.options.soc)
-    found = cost_of(compiled.graph, chip, tiling="exhaustive" if exhaustive else "fast")
+    mode = "exhaustive" if exhaustive else tiling
+    if mode is not None:
+        compiled = compiled.replace(tiling_mode=mode)
+    chip, found = load_chip(compiled.options.soc), compiled.cost
     warnings = over_fusion(found)
     steps = savings(tuple(compiled.steps), chip) if saved else ()
     if json_to is not None:

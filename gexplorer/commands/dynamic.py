@@ -26,14 +26,20 @@ _RANGE = re.compile(r"([^=]+)=([0-9]{1,9})(?:\.\.([0-9]{1,9}))?")
 @click.option("--range", "ranges", multiple=True, metavar="DIM=LOW..HIGH", help="Make a workload up, with such sizes.")
 @click.option("--requests", default=200, show_default=True, help="How many requests to make up.")
 @click.option("--rate", default=10.0, show_default=True, help="How many come in a second, on average.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the workload that is made up.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the workload that is made up."
+)
 @click.option("--dynamic_batch_size", metavar="1,4,8", help="Gears of the one free dimension, as GE's atc.")
 @click.option("--dynamic_dims", metavar="1,128;8,512", help="Gears, a size for each free dimension, as GE's atc.")
-@click.option("--gears", type=click.IntRange(min=0), default=0, metavar="N", help="Find the best N gears for the workload.")
+@click.option(
+    "--gears", type=click.IntRange(min=0), default=0, metavar="N", help="Find the best N gears for the workload."
+)
 @click.option(
     "--warmup", metavar="1,128;8,512", envvar="GE_WARMUP_SHAPES", help="Shapes seen before the first request."
 )
-@click.option("--keep", type=click.IntRange(min=0), default=0, metavar="N", help="Static builds that are kept; 0 (default): all.")
+@click.option(
+    "--keep", type=click.IntRange(min=0), default=0, metavar="N", help="Static builds that are kept; 0 (default): all."
+)
 @click.option("--json", "json_to", metavar="FILE|-", help="Write everything as JSON, request by request.")
 def dynamic(
     workload: Path | None,

@@ -133,7 +133,8 @@ def memory(tensor: str | None, json_to: str | None, **common: Any) -> None:
     Prints pool and bound, who is alive at the peak, what shares bytes, the largest tensors, what has no size and why.
     """
     require_targets(json_to)
-    planned = compile_model(**common).memory
+    compiled = compile_model(**common)
+    planned = compiled.memory
     from gexplorer.views.memory_tensors import occupants, tensor_row, tensor_rows
 
     if tensor is not None:
@@ -153,9 +154,10 @@ def memory(tensor: str | None, json_to: str | None, **common: Any) -> None:
 
         write_json(memory_detail(planned), json_to)
         return
-    from gexplorer.render.terminal_memory import print_memory
+    from gexplorer.render.terminal_memory import print_fit, print_memory
 
     print_memory(planned, tensor_rows(planned))
+    print_fit(planned, compiled.cost.chip)
 
 
 def _compare_file(path: Path, json_to: str | None) -> None:

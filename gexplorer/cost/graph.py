@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from gexplorer.cost.accuracy import published_accuracy
@@ -122,6 +122,7 @@ class GraphCost(Charted):
         uncosted: kernels that are in no total.
         compulsory_bytes: what any implementation of the graph moves to and from HBM.
         distinct: kernels that differ, so that were really costed.
+        tiler: who gave products their tiles; None for the cost model itself.
     """
 
     chip: Chip
@@ -130,6 +131,7 @@ class GraphCost(Charted):
     uncosted: tuple[UncostedRow, ...]
     compulsory_bytes: float
     distinct: int
+    tiler: Tiler | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         sums = f"latency_us={self.latency_us:.6g}, hbm_bytes={self.hbm_bytes:.6g}"
@@ -254,7 +256,7 @@ def cost_of(
     least = compulsory_bytes(graph, kernels, source, unknown)
     rows = [_row(graph, name, work, resident, known) for name, work in works]
     distinct = len({row.work for row in rows})
-    return GraphCost(chip, known.tiling, tuple(rows), tuple(uncosted), least, distinct)
+    return GraphCost(chip, known.tiling, tuple(rows), tuple(uncosted), least, distinct, known.tiler)
 
 
 def _row(

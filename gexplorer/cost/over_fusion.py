@@ -61,8 +61,8 @@ class OverFusion:
 
 
 def over_fusion(cost: GraphCost, costs: Costs | None = None) -> tuple[OverFusion, ...]:
-    """Warnings for the kernels of a graph, in execution order."""
-    known = costs if costs is not None else Costs(cost.chip, cost.tiling)
+    """Warnings for the kernels of a graph, in execution order; products have the tiles that its cost gave them."""
+    known = costs if costs is not None else Costs(cost.chip, cost.tiling, cost.tiler)
     found: dict[KernelWork, OverFusion | None] = {}
     warnings: list[OverFusion] = []
     for row in cost.rows:

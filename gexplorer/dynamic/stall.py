@@ -26,7 +26,7 @@ DYNAMIC_BUILD = Stall("a build for any shape", 0.5, "article A3: 0.5 s until the
 NEW_SHAPE = Stall("a new shape of a dynamic build", 0.150, "article A1: 100-200 ms of JIT compilation")
 
 # The host works out the tiling of each kernel again in every run. No source says how long that takes for one kernel.
-# Article A3 has a step 5-10 % slower. If every kernel waited for its tiling, that would be 1.9 to 3.9 us for each of the
-# 292 kernels of a decode step of Qwen2.5-7B (11.3 ms behind 1,024 tokens, modelled).
+# Article A3 has a step 5-10 % slower. If every kernel waited for its tiling, that would be 1.9 to 3.9 us for each
+# of the 292 kernels of a decode step of Qwen2.5-7B (11.3 ms behind 1,024 tokens, modelled).
 TILING_US = 3.0
 TILING_SOURCE = "from article A3's 5-10 % a step, as if each kernel of a decode step of Qwen2.5-7B waited for it"

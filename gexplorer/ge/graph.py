@@ -89,7 +89,8 @@ def build_graph(
         print("[GE] Memory reuse enabled, planning...")
     source = load(from_torch(model, inputs) if is_torch_model(model) else model)
     if not isinstance(model, str | Path):  # a file and a model of the zoo have names of their own
-        source = replace(source, name=chosen.graph_name or graph.name)
+        name = chosen.graph_name or graph.name
+        source = replace(source, name=name, graph=replace(source.graph, name=name))
     graph.compilation = compile_source(source, options_from(wanted))
     fused = sum(len(step.rewrites) for step in graph.compilation.steps if step.is_fusion)
     print(f"[GE] Planning completed, fusion {fused} operators")

@@ -167,11 +167,12 @@ class PanelWidget(_Live):
         OptionError: there is no such panel.
     """
 
-    _esm = _STATIC / "panel.js"
     panel = traitlets.Unicode("graph").tag(sync=True)
 
     def __init__(self, compilation: Compilation, panel: str, **traits: Any) -> None:
         if panel not in PANELS:
             raise OptionError(f"panel {panel!r}: there are {', '.join(PANELS)}")
         traits.setdefault("height", 420)
+        # Each panel has a module of its own: a notebook keeps a copy for every widget.
+        self._esm = (_STATIC / f"panel-{panel}.js").read_text("utf-8")
         super().__init__(compilation, (*_WHERE, *PANELS[panel]), panel=panel, **traits)

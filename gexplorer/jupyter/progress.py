@@ -52,6 +52,6 @@ def bar() -> Generator[Tell]:
         yield tell
     finally:
         for widget, label, handle in shown:
-            handle.update({}, raw=True)
+            handle.update({"text/plain": ""}, raw=True)  # nbconvert warns of an output with nothing in it
             widget.close()
             label.close()

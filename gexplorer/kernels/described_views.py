@@ -136,7 +136,7 @@ class _Reader:
     def _starts(self, node: Node) -> list[int]:
         """Where a Slice begins along its one axis."""
         axes = self._axes(node)
-        steps = self._ints(node, 4) if len(node.inputs) > 4 and node.inputs[4] else (1,)
+        steps = self._ints(node, 4) if any(node.inputs[4:]) else (1,)
         if len(axes) != 1 or set(steps) != {1}:
             raise _UnknownError("Slice along several axes, or in steps")
         size = self.part.known(node.inputs[0])[axes[0]]

@@ -25,8 +25,9 @@ MESSAGES = {
 def kernel_steps(kernels: Kernels, first_index: int) -> list[Step]:
     """Four steps that leave the graph as it is.
 
-    What has no program is what the first rejects (nobody has written how, or a generator has an error) or the last (its buffers are too large for
-    the chip); tiles that do not fit are what the search rejects, summed up for each kernel that differs.
+    What has no program is what the first rejects (nobody has written how, or a generator has an error) or the last (its
+    buffers are too large for the chip); tiles that do not fit are what the search rejects, summed up for each kernel
+    that differs.
     """
     distinct, seconds = kernels.distinct, kernels.seconds
     units = Counter[str]()

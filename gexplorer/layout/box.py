@@ -23,6 +23,8 @@ PADDING_X = 9.0
 PADDING_Y = 6.0
 GLYPH = 16.0
 """Room beside the title for the sign of the unit, or the badge of a repeated block."""
+GAP = 6.0
+"""Between a repeated block's label and its badge."""
 MIN_WIDTH = 92.0
 MAX_WIDTH = 220.0
 NODE_HEIGHT = 3 * LINE + 2 * PADDING_Y
@@ -75,7 +77,7 @@ def node_size(title: str, detail: str) -> tuple[float, float]:
 
 def closed_size(label: str, nodes: int, count: int) -> tuple[float, float]:
     """Width and height of a closed container's box, in px; ``count`` for repeated blocks, else 1."""
-    badge = text_width(f"× {count:,}", bold=True) + GLYPH if count > 1 else GLYPH
+    badge = text_width(f"× {count:,}", bold=True) + GLYPH + GAP if count > 1 else GLYPH
     return _clamped(max(_wide(label, bold=True) + badge, text_width(f"{nodes:,} nodes"))), CLOSED_HEIGHT
 
 

@@ -16,8 +16,8 @@ from gexplorer.output import whole_file
 if TYPE_CHECKING:
     from gexplorer.execution.program import Program
 
-# Of a zip archive, one without an entry, and a single array; what begins otherwise numpy takes for a pickle, and says how
-# to load it.
+# Of a zip archive, one without an entry, and a single array. What begins otherwise numpy takes for a pickle, and says
+# how to load that.
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06", b"\x93NUM")
 
 

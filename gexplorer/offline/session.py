@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gexplorer.errors import ModelError
 from gexplorer.execution.machine import Machine, Run, Watch
 from gexplorer.execution.program import Program
 from gexplorer.execution.sessions import Evaluator, Sessions
@@ -98,6 +99,8 @@ class Session:
             ModelError: a wrong name, shape or element type (the message says what is wanted), weights that are not
                 there, or a kernel that fails.
         """
+        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(f"inputs: a mapping from name to array is wanted, not {type(inputs).__name__}")
         self._last = self._machine.run(inputs, watch=watch)
         return dict(self._last.outputs)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from xml.etree.ElementTree import Element
 
+from gexplorer.ir.draft import Change
 from gexplorer.ir.graph import Graph, Graphs, Node
 from gexplorer.output import write_file
 from gexplorer.render.document import Document
@@ -15,7 +16,7 @@ from gexplorer.render.html import h
 from gexplorer.render.page import carried, page
 from gexplorer.render.report_tables import table
 from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, time_text
-from gexplorer.trace.records import Message, Reject, Step, Steps
+from gexplorer.trace.records import Message, Reject, Rewrite, Step, Steps
 from gexplorer.views.difference import Difference, FigureChange, RuleChange, difference
 from gexplorer.views.explorer.figures import figures
 from gexplorer.views.explorer.head import head_part
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
 
 NAME = "difference"
+_MESSAGES = {
+    "gone": Message("{node} ({op}) is in the first only"),
+    "new": Message("{node} ({op}) is in the second only"),
+    "other": Message("{node} ({op}) is in both, and not the same"),
+}
 
 
 def write_difference(a: Compilation, b: Compilation, path: Path) -> Path:
@@ -74,17 +80,19 @@ def difference_parts(a: Compilation, b: Compilation, found: Difference) -> tuple
 def difference_step(a: Compilation, b: Compilation, found: Difference) -> Step:
     """One step from a's last graph to b's, with the near misses that only b has."""
     misses, messages = _new_misses(a.steps, b.steps)
+    before = sharing(a.graph, b.graph)
     told = "; ".join(map(_rule_text, found.rules)) or "every one does the same number of rewrites"
     return Step(
         index=0,
         stage="passes",
         name=NAME,
         ge_name=None,
-        before=sharing(a.graph, b.graph),
+        before=before,
         after=b.graph,
         seconds=0.0,
+        rewrites=_changes(before, b.graph),
         rejects=misses,
-        messages=messages,
+        messages={**messages, **_MESSAGES},
         summary=f"From {_sides(found)[0]} to {_sides(found)[1]}. Rules: {told}.",
     )
 
@@ -104,7 +112,22 @@ def sharing(before: Graph, after: Graph) -> Graph:
 
 def step_of_graphs(before: Graph, after: Graph, summary: str) -> Step:
     """One step between two graphs of any origin."""
-    return Step(0, "passes", NAME, None, sharing(before, after), after, 0.0, summary=summary)
+    shared = sharing(before, after)
+    changes = _changes(shared, after)
+    return Step(0, "passes", NAME, None, shared, after, 0.0, changes, messages=_MESSAGES, summary=summary)
+
+
+def _changes(before: Graph, after: Graph) -> tuple[Rewrite, ...]:
+    """One record a node that differs: those of the first graph in its order, then those that only the second has."""
+    found: list[Rewrite] = []
+    for node in before:
+        other = after.nodes.get(node.name)
+        if other is not node:
+            code = "gone" if other is None else "other"
+            found.append(Rewrite(node.name, code, {"op": node.op}, (Change("node", node.name, node, other),)))
+    new = [node for node in after if node.name not in before.nodes]
+    found += [Rewrite(node.name, "new", {"op": node.op}, (Change("node", node.name, None, node),)) for node in new]
+    return tuple(found)
 
 
 def difference_words(found: Difference) -> Iterator[Element]:

@@ -15,7 +15,7 @@ from gexplorer.render.page import carried, page
 from gexplorer.render.report_memory import memory_section
 from gexplorer.render.report_steps import stages_table
 from gexplorer.render.report_tables import model_section, operators_section
-from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, time_text
+from gexplorer.render.units import bytes_text, change_text, count_text, percent_text, plural_text, time_text
 from gexplorer.render.variants import Carried, Tell, Wanted, carry
 from gexplorer.views.report import Figure, Report, failed_data, report_data
 
@@ -133,6 +133,12 @@ def _missing(names: tuple[str, ...]) -> Element | None:
 def _figures(data: Report) -> Iterator[Element]:
     for figure in data.figures:
         yield _changed_figure(figure)
+    if data.latency_us is not None and data.hbm_bytes is not None:
+        error = f"±{percent_text(data.error)} where kernels like these were measured" if data.error else ""
+        yield _figure(
+            "Latency, modelled", time_text(data.latency_us / 1e6), note=error or "no such kernel was measured"
+        )
+        yield _figure("HBM traffic, modelled", bytes_text(data.hbm_bytes), note="to and from, of all kernels")
     rewrites = sum(step.rewrites for step in data.steps)
     rejects = sum(step.rejects for step in data.steps)
     acted = sum(step.rewrites > 0 for step in data.steps)

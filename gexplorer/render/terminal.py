@@ -27,7 +27,7 @@ EXAMPLES = 3
 def print_compilation(compiled: Compilation) -> None:
     """The result of ``gexplorer compile``: model, steps, and what each stage behind them came to."""
     from gexplorer.render.terminal_kernels import kernels_lines
-    from gexplorer.render.terminal_memory import memory_lines
+    from gexplorer.render.terminal_memory import fit_line, memory_lines
     from gexplorer.render.terminal_schedule import schedule_lines
     from gexplorer.render.terminal_validation import print_validation
 
@@ -47,7 +47,7 @@ def print_compilation(compiled: Compilation) -> None:
     out.print()
     print_steps(compiled.steps)
     sections = (
-        ("memory", memory_lines(compiled.memory)),
+        ("memory", [*memory_lines(compiled.memory), fit_line(compiled.memory, compiled.cost.chip)]),
         ("schedule", schedule_lines(compiled.schedule, compiled.durations.unpriced)),
         ("kernels", kernels_lines(compiled.kernels)),
     )

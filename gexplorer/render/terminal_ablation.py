@@ -23,6 +23,8 @@ def print_ablation(found: Ablation) -> None:
     if any(row.uncosted for row in every):
         most = max(row.uncosted for row in every)
         out.print(f"[dim]Times and HBM leave out up to {plural_text(most, 'kernel')} whose cost nobody can tell.[/dim]")
+    if not all(row.comparable for row in every):
+        out.print("[yellow]Not the same ones everywhere, so that times cannot be compared: bind sizes with --shape.[/]")
 
 
 def _print_table(out: Console, title: str, rows: Iterable[Build], base: Build) -> None:
@@ -36,7 +38,7 @@ def _print_table(out: Console, title: str, rows: Iterable[Build], base: Build) -
             count_text(row.kernels),
             bytes_text(row.hbm_bytes),
             time_text(row.latency_us / 1e6),
-            "" if row is base else change_text(base.latency_us, row.latency_us),
+            "" if row is base or not row.comparable else change_text(base.latency_us, row.latency_us),
             bytes_text(row.pool_bytes),
             time_text(row.compile_ms / 1e3),
         )

@@ -38,6 +38,7 @@ from gexplorer.views.memory_tensors import Occupant, TensorRow
 from gexplorer.views.planners import Change, PlannerRow
 
 if TYPE_CHECKING:
+    from gexplorer.hardware.spec import Chip
     from gexplorer.memory.problem import Problem
     from gexplorer.memory.stage import Memory
 
@@ -118,6 +119,11 @@ def print_memory(memory: Memory, rows: Sequence[TensorRow]) -> None:
     _print_largest(out, rows)
 
 
+def print_fit(memory: Memory, chip: Chip) -> None:
+    """Whether it all lies in the HBM of one chip."""
+    console().print(f"\n{fit_line(memory, chip)}")
+
+
 def print_tensor(row: TensorRow, before: Sequence[Occupant], after: Sequence[Occupant]) -> None:
     """One tensor: its life, its place, and with whom it shares that."""
     out = console()
@@ -179,6 +185,15 @@ def memory_lines(memory: Memory) -> list[str]:
             f" {bytes_text(numbers.persistent_bytes)} inputs, outputs and state",
         ]
     return lines
+
+
+def fit_line(memory: Memory, chip: Chip) -> str:
+    """Whether pool, weights, inputs, outputs and state lie in the HBM of one chip together, with markup."""
+    all_bytes, hbm_bytes = memory.pool_bytes + memory.weight_bytes + memory.persistent_bytes, chip.capacity.hbm_bytes
+    least = "at least " if memory.program.unsized else ""
+    text = f"in all {least}{bytes_text(all_bytes)} of the {bytes_text(hbm_bytes)} of {escape(chip.name)}"
+    over = all_bytes - hbm_bytes
+    return f"[bold red]{text}: {bytes_text(over)} too much for one chip[/bold red]" if over > 0 else text
 
 
 def _print_numbers(out: Console, numbers: PlanNumbers) -> None:

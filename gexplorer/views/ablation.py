@@ -63,6 +63,7 @@ class Build:
         pool_bytes: memory for activations.
         compile_ms: time of all steps of the compilation, those taken over from another build too.
         uncosted: kernels whose time nobody can tell; they are in no sum.
+        comparable: whether those are the same kernels as in the base, so that the sums are over the same work.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Build:
     pool_bytes: int
     compile_ms: float
     uncosted: int
+    comparable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ class Ablation:
     Attributes:
         base: as it was asked for.
         sets: named sets of rules.
-        without: for each rule that fused something, the model without it; the one that is missed most comes first.
+        without: for each rule that fused something, the model without it; the one that is missed most comes first,
+            by time, or by kernels where times cannot be compared.
     """
 
     base: Build
@@ -103,22 +106,24 @@ def ablation(compiled: Compiled, *, leave_out: bool = True) -> Ablation:
     base = build(compiled.options.preset, compiled)
     presets = [(name, {"preset": name}) for name in PRESETS if name != compiled.options.preset]
     rules = [step.name for step in compiled.steps if step.is_fusion and step.rewrites] if leave_out else []
-    without = [build(rule, compiled.replace(fusion={rule: False})) for rule in dict.fromkeys(rules)]
+    without = builds(compiled, [(rule, {"fusion": {rule: False}}) for rule in dict.fromkeys(rules)])
+    timed = all(other.comparable for other in without)
     return Ablation(
         base,
         builds(compiled, presets),
-        tuple(sorted(without, key=lambda other: (-other.latency_us, other.name))),
+        tuple(sorted(without, key=lambda other: (-other.latency_us if timed else -other.kernels, other.name))),
     )
 
 
 def builds(compiled: Compiled, sets: Sequence[tuple[str, Mapping[str, object]]]) -> tuple[Build, ...]:
     """Builds a model with each of several changes of its options, by name."""
-    return tuple(build(name, compiled.replace(**changes)) for name, changes in sets)
+    return tuple(build(name, compiled.replace(**changes), compiled) for name, changes in sets)
 
 
-def build(name: str, compiled: Compiled) -> Build:
-    """What came of one compilation."""
+def build(name: str, compiled: Compiled, base: Compiled | None = None) -> Build:
+    """What came of one compilation, beside another that it is measured by."""
     cost = compiled.cost
+    measure = cost if base is None else base.cost
     return Build(
         name=name,
         fused=sum(node.body is not None for node in compiled.graph.nodes.values()),
@@ -129,6 +134,7 @@ def build(name: str, compiled: Compiled) -> Build:
         pool_bytes=compiled.memory.pool_bytes,
         compile_ms=1e3 * sum(step.seconds for step in compiled.steps),
         uncosted=len(cost.uncosted),
+        comparable={row.node for row in cost.uncosted} == {row.node for row in measure.uncosted},
     )
 
 

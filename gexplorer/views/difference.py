@@ -31,6 +31,7 @@ _FIGURES = (
     ("schedule.makespan_us", "makespan, modelled", "us", True),
     ("schedule.critical_path_us", "critical path, modelled", "us", True),
     ("schedule.streams", "streams", "count", True),
+    ("schedule.unpriced", "kernels without a time", "count", True),
 )
 _LIMIT = re.compile(r"\s*([\w.]+)\s*([<>])\s*([+-]?)\s*([0-9]+(?:\.[0-9]+)?(?:[eE][0-9]+)?)\s*(%?)\s*")
 

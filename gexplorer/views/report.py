@@ -13,6 +13,7 @@ from gexplorer.options import Options
 from gexplorer.passes.manager import all_passes, chosen_passes
 from gexplorer.trace.records import STAGES, Step, Steps
 from gexplorer.views.describe import type_text
+from gexplorer.views.explorer.accuracy import error_of
 from gexplorer.views.groups import StepGroups, step_groups
 from gexplorer.views.memory_report import MemoryReport, memory_report
 from gexplorer.views.operators import OperatorRow, Part, fallback_count, operator_rows, parts, unit_counts
@@ -152,6 +153,9 @@ class Report:
         command: repeats the report on the command line.
         python: repeats it in Python.
         failure: why the compilation came to no end; "" where it did.
+        latency_us: modelled time of the whole; None where nothing was costed.
+        hbm_bytes: modelled bytes to and from HBM.
+        error: relative error of the time, of kernels with published measurements; None where there are none.
     """
 
     version: str
@@ -172,6 +176,9 @@ class Report:
     command: str
     python: str
     failure: str = ""
+    latency_us: float | None = None
+    hbm_bytes: float | None = None
+    error: float | None = None
 
 
 def report_data(compilation: Compiled, *, with_memory: bool = True) -> Report:
@@ -203,6 +210,9 @@ def report_data(compilation: Compiled, *, with_memory: bool = True) -> Report:
         memory=memory_report(memory, MOST_DRAWN) if with_memory else None,
         command=command_line(compilation.source.name, options),
         python=python_line(compilation.source.name, options),
+        latency_us=compilation.schedule.makespan_us if compilation.cost.rows else None,
+        hbm_bytes=compilation.cost.hbm_bytes if compilation.cost.rows else None,
+        error=error_of(compilation.cost),
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from gexplorer.cli import cli
+from gexplorer.articles.row import all_rows
+from gexplorer.render.terminal_articles import print_articles
+from gexplorer.views.articles import article_row
 from tests.articles.test_articles import computed
 
 
@@ -79,13 +80,14 @@ def test_a_dynamic_build_is_as_much_slower_as_the_article_says_only_where_kernel
     assert 0.05 * step_us < row["kernels"] * row["tiling_us"] < 0.10 * step_us
 
 
-@pytest.mark.parametrize("row", [9, 20, 21, 22, 27, 28])
-def test_a_row_fits_80_columns(row):
-    result = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["articles", f"--row={row}"], catch_exceptions=False)
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    assert "…" not in result.stdout
-
-
-def test_a_row_is_plain_data():
-    result = CliRunner().invoke(cli, ["articles", "--row=20", "--json", "-"], catch_exceptions=False)
-    assert json.loads(result.stdout)[0]["computed"]["fits_itself"] is True
+@pytest.mark.parametrize("number", [9, 20, 21, 22, 27, 28])
+def test_a_row_is_plain_data_and_fits_80_columns(number, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    claim = next(row for row in all_rows() if row.row == number)()
+    monkeypatch.setattr(claim, "compute", lambda: computed(number))
+    data = article_row(claim)
+    assert json.loads(json.dumps(data)) == data
+    print_articles([data])
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown

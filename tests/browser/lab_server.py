@@ -1,4 +1,4 @@
-"""A JupyterLab of its own for a test: no settings of the user's, no token, one folder."""
+"""``gexplorer lab`` for a test: no settings of the user's, no token, one folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lab_server(folder, settings):
     """Serves a folder; gives the address.
 
     Args:
-        folder: the folder with the notebooks.
+        folder: the folder with the notebooks; ours are added.
         settings: an empty folder for all that Jupyter writes.
     """
     with socket.socket() as found:
@@ -45,7 +45,7 @@ def lab_server(folder, settings):
     log = settings / "lab.log"
     with log.open("wb") as out:
         server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", f"--port={port}", f"--ServerApp.root_dir={folder}", *OPTIONS],
+            [sys.executable, "-m", "gexplorer", "lab", "--folder", str(folder), f"--port={port}", *OPTIONS],
             env={**os.environ, **places, "PYTHONPATH": path},
             stdout=out,
             stderr=subprocess.STDOUT,

@@ -56,7 +56,7 @@ class Lab:
             self.outside.append(request.url)
 
     def open(self, name):
-        self.page.goto(f"{self.address}/lab/tree/{name}")
+        self.page.goto(f"{self.address}/lab/tree/{name}?reset")  # alone: JupyterLab remembers what was open
         self.page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
         self.page.wait_for_function(
             "document.querySelector('#jp-main-statusbar')?.innerText.includes('| Idle')", timeout=90_000
@@ -151,5 +151,11 @@ def test_a_rule_is_ticked_off_and_everything_follows(lab, tmp_path):
     assert "'rewrite': 4" in lab.output(2, "'rewrite': 4")
 
     page.screenshot(path=tmp_path / "lab.png")
+
+    # The tour that ``gexplorer lab`` opens.
+    lab.open("01_tour.ipynb")
+    assert "A tour in ten minutes" in page.locator(".jp-MarkdownOutput h1").first.inner_text()
+    lab.run_cell(0)
+    assert re.search(r"validation +\d+ steps", lab.output(0, "validation"))
     assert lab.outside == []
     assert lab.errors == []

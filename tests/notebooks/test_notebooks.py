@@ -20,6 +20,8 @@ EXPECTED = {
     "01_tour": {
         "compile": r"parse .*\npasses .*\nmemory .*\nschedule .*\nkernels .*\nvalidation .*",
         "passes": r"flash_attention +167 ->   75 nodes    4 rewrites",
+        "shown": r"rms_norm(.|\n)*9 rewrites",
+        "what_if": r"Compared\(.* rules differ",
         "rewrite": r"operators become one FlashAttentionScore kernel(.|\n)*PanelWidget",
         "why": r"AddRmsNorm(.|\n)*cure: switch add_rms_norm off",
         "run_step": r"largest difference: 0\.0",
@@ -103,9 +105,12 @@ def test_it_runs_and_says_what_it_promises(path, tmp_path, monkeypatch):
 
 
 def text_of(outputs) -> str:
-    """All text of a cell. Warnings and logging are no output that a notebook should have."""
+    """All text of a cell, as it stands there: what is printed may come in pieces, cut anywhere.
+
+    Warnings and logging are no output that a notebook should have.
+    """
     texts = []
     for output in outputs:
         assert output.get("name") != "stderr", output["text"]
-        texts.append(output["text"] if "text" in output else output["data"].get("text/plain", ""))
-    return "\n".join(texts)
+        texts.append(output["text"] if "text" in output else f"{output['data'].get('text/plain', '')}\n")
+    return "".join(texts)

@@ -87,7 +87,7 @@ def test_atc_says_when_the_result_is_wrong(folder, monkeypatch):
     monkeypatch.setenv("GEXPLORER_VALIDATE", "quick")
     monkeypatch.setattr(manager, "_registered", {})
     manager.register(wrong_rules.DroppedBias)
-    assert "validation failed" in refused("atc", "--model=mlp:small=true,seed=3", "--output=made")
+    assert "validation failed" in refused("atc", "--model=bert-base:small=true,layers=1", "--output=made")
 
 
 def test_atc_compiles(folder):

@@ -33,9 +33,12 @@ def blocks(path: Path, language: str) -> list[str]:
 
 def commands() -> list[str]:
     lines = [
-        line.partition("#")[0].strip() for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()
+        line.partition("#")[0].strip()
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md")))
+        for block in blocks(path, "sh")
+        for line in block.splitlines()
     ]
-    return [line for line in lines if line.startswith("gexplorer ")]
+    return list(dict.fromkeys(line for line in lines if line.startswith("gexplorer ")))
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +47,13 @@ def offline_model(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", commands())
-def test_commands_of_the_readme_run(command, tmp_path, monkeypatch, offline_model):
+def test_commands_of_readme_and_guides_run(command, tmp_path, monkeypatch, offline_model):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.execv", lambda *_: None)  # `lab` becomes JupyterLab; test_cli_lab sees whether it does
     if "-o mlp.om" not in command:
         shutil.copy(offline_model, tmp_path)
     (tmp_path / "buffers.csv").write_text("id,lower,upper,size\na,0,4,100\nb,4,8,100\nc,2,6,20\n")
+    (tmp_path / "requests.csv").write_text("arrival_us,n\n0,1\n1000,4\n5000,13\n")
     result = CliRunner().invoke(cli, shlex.split(command)[1:], catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
     for flag in ("--onnx", "--json", "-o", "--csv", "--outputs", "--plot"):
@@ -76,6 +80,27 @@ def test_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert "are one reshape to [28, 128, 128]" in capsys.readouterr().out
     assert (tmp_path / "report.html").exists()
     assert (tmp_path / "mlp.om").exists()
+
+
+def test_the_guide_has_the_keys_that_the_explorer_has():
+    source = (ROOT / "widgets" / "src" / "shell" / "keys.ts").read_text()
+    listed = re.search(r"const KEYS.*?= \[(.*?)^\];", source, re.DOTALL | re.MULTILINE)
+    assert listed
+    keys = {key for row in re.findall(r'\["([^"]+)", "[^"]+"\]', listed[1]) for key in row.split()}
+    rows = re.findall(r"^\| (`.*`) \|", (ROOT / "docs" / "guides" / "explorer.md").read_text(), re.MULTILINE)
+    assert {key for row in rows for key in re.findall("`([^`]+)`", row)} | {"?"} == keys
+
+
+@pytest.mark.parametrize("guide", ["explorer", "torch"])
+def test_python_of_the_guides_runs(guide, tmp_path, monkeypatch, capsys):
+    if guide == "torch":
+        pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'torch')")
+        pytest.importorskip("onnxscript", reason="onnxscript is not installed (the extra 'torch')")
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(ROOT / "docs" / "guides" / f"{guide}.md", "python")
+    exec(compile(code, f"{guide}.md", "exec"), {})
+    expected = {"explorer": r"safe \d", "torch": r"\['MatMulActivation', '\w+'\]\nCompilation\("}[guide]
+    assert re.search(expected, capsys.readouterr().out)
 
 
 @pytest.fixture
@@ -126,6 +151,27 @@ def test_the_planner_of_the_contributing_guide_works():
     plan = solve(problem, scope["LongestLowest"], Effort())
     assert plan.is_sound
     assert plan.pool_bytes == 35
+
+
+def test_the_command_of_the_contributing_guide_works(dropped_in):
+    import gexplorer.commands
+    from gexplorer.commands.discovery import all_commands
+
+    dropped_in(gexplorer.commands, blocks(ROOT / "CONTRIBUTING.md", "python")[3], "operators")
+    (command,) = [found for found in all_commands() if found.name == "operators"]
+    result = CliRunner().invoke(command, ["mlp:small=true", "--off", "matmul_activation"], catch_exceptions=False)
+    assert re.search(r"^ +2 Relu$", result.output, re.MULTILINE), result.output
+
+
+def test_the_row_of_the_contributing_guide_works(dropped_in):
+    import gexplorer.articles
+    from gexplorer.articles.row import all_rows
+
+    dropped_in(gexplorer.articles, blocks(ROOT / "CONTRIBUTING.md", "python")[4], "linear_layers")
+    all_rows.cache_clear()
+    (row,) = [found for found in all_rows() if found.row == 99]
+    all_rows.cache_clear()
+    assert row().compute() == row.article == {"kernels": 3}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,71 +1,67 @@
-/** The entry for the small widgets: the graph, or one of the panels, by itself; its name is the trait `panel`. */
+/** The small widgets: one panel by itself. The build makes a module of each, so that a notebook holds no more than it shows. */
 
-import { tabs } from "gexplorer:tabs";
-import type { Panel, Store } from "./core/panel.ts";
-import { GraphView } from "./graph/view.ts";
+import type { Panel, PanelKind, Store } from "./core/panel.ts";
 import { connect, whenShown, type Model } from "./jupyter.ts";
-import { Toolbar } from "./shell/toolbar.ts";
 import { h } from "./shell/dom.ts";
 
-function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const { store, theme, stop } = connect(model, el);
-  const end = whenShown(el, () => {
-    theme();
-    return show(model, el, store);
-  });
-  model.send({ type: "ready" });
-  return () => {
-    end();
-    stop();
+export interface Widget {
+  render(given: { model: Model; el: HTMLElement }): () => void;
+}
+
+/** A panel as an anywidget. */
+export function panelWidget(kind: PanelKind): Widget {
+  return {
+    render({ model, el }) {
+      const { store, theme, stop } = connect(model, el);
+      const end = whenShown(el, () => {
+        theme();
+        return show(kind, model, el, store);
+      });
+      model.send({ type: "ready" });
+      return () => {
+        end();
+        stop();
+      };
+    },
   };
 }
 
-function show(model: Model, el: HTMLElement, store: Store): () => void {
-  const name = String(model.get("panel") ?? "graph");
+function show(kind: PanelKind, model: Model, el: HTMLElement, store: Store): () => void {
   const root = h("div", { class: "gexplorer gx-single", "data-lm-suppress-shortcuts": "true" });
   root.dataset.theme = store.theme;
   const height = model.get("height");
   if (typeof height === "number") root.style.setProperty("--gx-height", `${height}px`);
   el.append(root);
-  const panels: Panel[] = [];
-  const kind = tabs.find((one) => one.name === name);
+  let panel: Panel | null = null;
+  let asked: unknown = null;
   const mount = (): void => {
-    if (panels.length) return;
-    if (name === "graph") {
-      const host = h("div", { class: "gx-graph-host" });
-      const bar = h("div", { class: "gx-graph-head" });
-      root.append(bar, host);
-      const graph = new GraphView(host, store, true);
-      const toolbar = new Toolbar(bar, store, graph);
-      host.append(toolbar.legend, toolbar.crumbs);
-      panels.push(graph, toolbar);
-    } else if (!kind) root.replaceChildren(h("p", { class: "gx-empty", text: `There is no panel called ${name}. There are: graph, ${tabs.map((one) => one.name).join(", ")}.` }));
-    else if (kind.needs.every((part) => store.parts[part])) {
+    const waiting = kind.needs.filter((part) => !store.parts[part]);
+    if (!waiting.length) {
       root.replaceChildren();
       const host = h("div", { class: "gx-tab-panel" });
       root.append(host);
-      panels.push(kind.mount(host, store));
-    } else if (!root.firstChild) {
-      // What is made on demand has to be asked for; the rest comes by itself.
-      for (const part of store.parts.head ? kind.needs : []) if (!store.parts[part]) store.ask(part);
-      if (!store.parts.head) return;
-      root.append(h("p", { class: "gx-empty", text: `${kind.title}: waiting for the numbers …` }));
+      panel = kind.mount(host, store);
+      return;
     }
+    root.replaceChildren(h("p", { class: "gx-empty", text: `${kind.title}: waiting for the numbers …` }));
+    // What is made on demand has to be asked for; the rest comes by itself.
+    const { head } = store.parts;
+    if (!head || asked === head) return;
+    asked = head;
+    for (const part of waiting) store.ask(part);
   };
   mount();
   const end = store.subscribe((changed) => {
     if (changed.has("theme")) root.dataset.theme = store.theme;
-    if (!panels.length) mount();
-    for (const panel of panels) panel.update(changed);
+    if (panel) panel.update(changed);
+    else mount();
   });
-  const observer = new ResizeObserver(() => panels.forEach((panel) => panel.resize()));
+  const observer = new ResizeObserver(() => panel?.resize());
   observer.observe(root);
   return () => {
     end();
     observer.disconnect();
-    for (const panel of panels) panel.destroy();
+    panel?.destroy();
     root.remove();
   };
 }
-
-export default { render };

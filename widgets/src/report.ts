@@ -16,8 +16,6 @@ interface Carried {
   selection?: Selection;
 }
 
-const LATER = 60; // ms
-
 /** What the first picture needs; the rest is unpacked after it. */
 const FIRST: PartName[] = ["head", "steps", "nodes", "scenes"];
 
@@ -35,22 +33,16 @@ async function start(): Promise<void> {
   source.remove(); // its text is decoded once and not needed again
   const variants = carried.variants ?? {};
   let wish = 0;
-  let written = 0;
   const host: Host = {
-    // A moment later: a browser takes its time over an address, and a held key moves on at once.
     moved: () => {
-      clearTimeout(written);
-      written = window.setTimeout(address, LATER);
+      const hash = toHash(toSelection(store.cursor, store.parts));
+      if (hash === location.hash.slice(1)) return;
+      try {
+        history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+      } catch {
+        // A frame that has no address of its own: nowhere to keep it.
+      }
     },
-  };
-  const address = (): void => {
-    const hash = toHash(toSelection(store.cursor, store.parts));
-    if (hash === location.hash.slice(1)) return;
-    try {
-      history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
-    } catch {
-      // A frame that has no address of its own: nowhere to keep it.
-    }
   };
   const show = async (changes: Changes): Promise<void> => {
     const key = variantKey(changes);

@@ -10,6 +10,7 @@ import { barsOf, criticalTasks, eventsOf, lanesOf, occupancy } from "../src/tabs
 import { isQuiet, lapsOf } from "../src/tabs/laps.ts";
 import { aliveAt, boxesOf, bytesByKind, clashes, holding, holeBytes } from "../src/tabs/lives.ts";
 import { reasonsOf } from "../src/tabs/misses.ts";
+import { byTile, replay, type Stepped } from "../src/tabs/replay.ts";
 import { becomes } from "../src/tabs/versions.ts";
 import { noPrice, share, within } from "../src/tabs/words.ts";
 
@@ -223,4 +224,18 @@ test("a node of an early step lights what has become of it: its last version, or
   assert.deepEqual([0, 1, 2, 3, 5].map(those), [[3], [4], [4], [3], [5]]);
   assert.ok(!becomes(nodes, 1)(-1));
   assert.deepEqual([1, 2].map(becomes(undefined, 2)), [false, true]);
+});
+
+test("a kernel is replayed: copies hold what was last put there, paths add up, tiles are steps", () => {
+  const program = {
+    buffers: [{ name: 0, level: "gm", copies: 1, copy_bytes: 999, role: "input" }, { name: 1, level: "l1", copies: 2, copy_bytes: 64, role: "local" }],
+    paths: [{ name: "gm->l1", total_bytes: 500 }],
+    steps: { turn: ints(0, 0, 1, 2), buffer: ints(1, 1, 1, 0), copy: ints(0, 1, 0, 0), content: ints(7, 8, 9, 5), path: ints(0, 0, 0, -1), moved_bytes: floats(64, 32, 16, 0), held_bytes: floats(64, 32, 16, 4) },
+  } as unknown as Stepped;
+  assert.deepEqual(replay(program, -1), { held: [[0, 0], [1, 0], [1, 1]].map(([buffer, copy]) => ({ buffer, copy, content: -1, held_bytes: 0, step: -1 })), moved: [0] });
+  const { held, moved } = replay(program, 2);
+  assert.deepEqual(held.map(({ content, held_bytes, step }) => [content, held_bytes, step]), [[-1, 0, -1], [9, 16, 2], [8, 32, 1]]);
+  assert.deepEqual(moved, [112]);
+  assert.deepEqual([-1, 0, 1, 2, 3].map((step) => byTile(program, step, 1)), [1, 1, 2, 3, 3]);
+  assert.deepEqual([3, 2, 1, 0].map((step) => byTile(program, step, -1)), [2, 1, -1, -1]);
 });

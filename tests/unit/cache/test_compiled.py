@@ -13,8 +13,11 @@ from gexplorer.cache.compiled import compile_parts
 from gexplorer.cache.store import Store
 from gexplorer.cli import cli
 from gexplorer.compiler import load, options_from
+from gexplorer.errors import ModelError
+from gexplorer.passes import manager
 from gexplorer.validation.inputs import random_inputs
 from gexplorer.validation.run import run
+from tests import wrong_rules
 
 pytest.importorskip("onnxruntime")
 MODEL = "bert-base:small=true,weights=random"
@@ -31,6 +34,14 @@ def test_the_second_compilation_is_a_hit(tmp_path):
     first.path.write_bytes(first.path.read_bytes()[:-100])
     (again,) = compile_parts(source, options, store)
     assert not again.hit
+
+
+def test_what_fails_its_checks_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(manager, "_registered", {})
+    manager.register(wrong_rules.DroppedBias)
+    with pytest.raises(ModelError, match="validation failed, nothing is kept: dry_run"):
+        compile_parts(load(MODEL), options_from({"validate": "quick"}), Store(tmp_path))
+    assert not Store(tmp_path).entries()
 
 
 def test_the_parts_of_a_pipeline_run_one_after_the_other(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from gexplorer.jupyter.workbench import Wish, Workbench
 from gexplorer.views.pack import unpack
 
 MODEL = "bert-base:small=true"
+STATIC = Path(gx.__file__).parent / "static"
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +202,9 @@ def test_the_selection_is_a_trait(compiled):
 @pytest.mark.parametrize("panel", PANELS)
 def test_a_panel_by_itself_gets_what_it_needs(compiled, panel):
     widget = compiled.widget(panel)
+    state = widget.get_state()
+    assert state["_esm"] == (STATIC / f"panel-{panel}.js").read_text("utf-8")
+    assert len(state["_esm"]) < 70_000  # a notebook keeps it for every widget
     sent = []
     widget.on_result(sent.append)
     widget._handle_custom_msg({"type": "ready"}, [])

@@ -51,7 +51,7 @@ def test_it_says_how_far_the_work_is_and_goes_away(shown, monkeypatch):
         bar, label = handle.box.children
         assert (bar.value, bar.max, label.value) == (3, 10, "flash attention 3/10")
         assert handle.data == "shown"
-    assert handle.data == {}
+    assert handle.data == {"text/plain": ""}
     assert bar.comm is None
 
 
@@ -67,7 +67,7 @@ def test_an_interrupt_takes_it_away_and_leaves_everything_usable(shown, monkeypa
         with pytest.raises(KeyboardInterrupt):
             gexplorer.compile("mlp:small=true")
     (handle,) = shown
-    assert handle.data == {}
+    assert handle.data == {"text/plain": ""}
     assert len(gexplorer.compile("mlp:small=true").steps) > 60
 
 

@@ -10,6 +10,7 @@ from gexplorer.cost.graph import cost_of
 from gexplorer.errors import OptionError
 from gexplorer.hardware.catalogue import load_chip
 from gexplorer.kernels.gemm_kernel import GemmKernel
+from gexplorer.kernels.generators.vector import VectorUnit
 from gexplorer.kernels.signature import signature
 from gexplorer.kernels.stage import generate_kernels
 from gexplorer.kernels.steps import kernel_steps
@@ -91,6 +92,29 @@ def test_what_has_no_program_is_named_with_the_reason():
     assert generate.reason(generate.rejects[0]) == (
         "no tile of Conv fits the chip: no tile fits the buffers of teaching"
     )
+
+
+def test_the_error_of_a_generator_is_one_kernels_reason(monkeypatch):
+    def broken(self, kernel, searches):
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(VectorUnit, "choose", broken)
+    found = generate_kernels(graph_of(LAYERS), B3)
+    missing = found["b"].missing
+    assert (missing.code, missing.operator) == ("generator_failed", "Relu")
+    assert missing.reason.startswith("generator vector: ZeroDivisionError at test_stage.py:")
+    assert missing.reason.endswith(": by nothing")
+    assert found["a"].programs
+    describe, *_ = kernel_steps(found, 0)
+    assert "generator_failed" in {reject.code for reject in describe.rejects}
+
+
+def test_what_has_no_elements_has_nothing_to_compute():
+    empty = generate_kernels(graph_of("input %x : float32[0,4]\n%a = Relu(%x) #a\noutput %a"), B3)
+    assert (empty["a"].missing.code, empty.lacking) == ("empty", ())
+    text = "input %x : float32[2,0]\ninput %y : float32[0,3]\n%a = MatMul(%x, %y) #a\noutput %a"
+    zeros = generate_kernels(graph_of(text), B3)["a"].missing
+    assert (zeros.code, zeros.reason) == ("no_generator", "x has no elements")
 
 
 def test_the_steps_leave_the_graph_and_say_what_was_left_out(kernels, qwen):

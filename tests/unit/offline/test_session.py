@@ -96,6 +96,8 @@ def test_threads_take_turns(dense):
     ("inputs", "said"),
     [
         ({"x": np.ones((2, 4), np.float32)}, r"input w is missing: float32\[4,3\] is wanted"),
+        (None, "a mapping from name to array is wanted, not NoneType"),
+        ([np.ones((2, 4), np.float32)], "a mapping from name to array is wanted, not list"),
         ({"xx": 1, "x": np.ones((2, 4), np.float32), "w": W}, "no input 'xx'; did you mean x"),
         ({"zebra": 1}, "no input 'zebra'; the inputs are: x, w"),
         ({"x": np.ones((2, 5), np.float32), "w": W}, r"input x: float32\[b,4\] is wanted, not shape \[2, 5\]"),

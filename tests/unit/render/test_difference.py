@@ -78,6 +78,8 @@ def test_the_page_shows_both_figures_and_what_is_new(page, first, second):
     gone = {name for (name, _), end in ends.items() if end == 0}
     alike = {n for n, node in sharing(first.graph, second.graph).nodes.items() if node is second.graph.nodes.get(n)}
     assert gone == set(first.graph.nodes) - alike
+    changed = gone | {name for name in second.graph.nodes if name not in first.graph.nodes}
+    assert len(step["rewrites"]["node"]) == len(changed) > 3
 
 
 def test_the_page_says_it_in_words(page):

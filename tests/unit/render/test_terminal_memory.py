@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
 import gexplorer as gx
+from gexplorer.cli import cli
 from gexplorer.memory.plan import DEFINITIONS, Plan
 from gexplorer.memory.planners.base import Placement
 from gexplorer.memory.problem import make_problem
@@ -15,6 +19,7 @@ from gexplorer.memory.standalone import compare_planners, plan_problem
 from gexplorer.memory.verify import verify_placement
 from gexplorer.render import terminal_memory
 from gexplorer.render.terminal_memory import (
+    fit_line,
     memory_lines,
     print_changes,
     print_memory,
@@ -214,3 +219,14 @@ def late_peak(nodes: int) -> onnx.ModelProto:
         opset_imports=[onnx.helper.make_opsetid("", 18)],
         ir_version=9,
     )
+
+
+def test_what_does_not_fit_one_chip_is_said():
+    compiled = gx.compile("llama-70b:layers=2")
+    needed = compiled.memory.pool_bytes + compiled.memory.weight_bytes + compiled.memory.persistent_bytes
+    chip = compiled.cost.chip
+    assert fit_line(compiled.memory, chip) == f"in all {bytes_text(needed)} of the 64.0 GiB of {chip.name}"
+    small = replace(chip, capacity=replace(chip.capacity, hbm_bytes=needed - 1024))
+    assert "1.00 KiB too much for one chip" in fit_line(compiled.memory, small)
+    shown = CliRunner().invoke(cli, ["memory", "llama-70b"], env={"COLUMNS": "80"}).stdout
+    assert "of the 64.0 GiB of Ascend910B3: 65.0 GiB too much for one chip" in " ".join(shown.split())

@@ -49,6 +49,19 @@ def test_the_time_to_compile_holds_the_steps_that_were_taken_over():
     assert all(row.compile_ms > 0.2 * parse for row in (*found.sets, *found.without))
 
 
+def test_times_over_other_kernels_are_not_compared():
+    assert all(row.comparable for row in ablation(gx.compile(MODEL)).without)
+    model = "bert-base:layers=1,seq=s"  # fused or not, other kernels have no size
+    found = ablation(gx.compile(model))
+    assert not any(row.comparable for row in found.sets)
+    unlike = [row for row in found.without if not row.comparable]
+    assert unlike
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["ablate", model]).stdout
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    assert all("+" not in lines[row.name] and "−" not in lines[row.name] for row in unlike)
+    assert "cannot be compared: bind sizes with --shape" in " ".join(shown.split())
+
+
 @pytest.mark.parametrize("width", ["80", "120"])
 def test_the_command_prints_both_tables(width):
     result = CliRunner(env={"COLUMNS": width}).invoke(cli, ["ablate", MODEL])
@@ -64,4 +77,4 @@ def test_the_command_writes_rows():
     assert {*data} == {"base", "sets", "without"}
     assert data["without"] == []
     names = {"name", "fused", "kernels", "hbm_bytes", "latency_us", "eager_us", "pool_bytes", "compile_ms", "uncosted"}
-    assert all({*row} == names for row in (data["base"], *data["sets"]))
+    assert all({*row} == names | {"comparable"} for row in (data["base"], *data["sets"]))

@@ -113,6 +113,9 @@ def test_json_goes_to_a_file_or_to_standard_output(folder):
     run(MODEL, "--json", "cost.json", "--soc", "Ascend910A", "--exhaustive")
     written = json.loads((folder / "cost.json").read_text())
     assert (written["soc"], written["tiling"]) == ("Ascend910A", "exhaustive")
+    assert json.loads(run(MODEL, "--json", "-", "--soc", "Ascend910A", "--tiling", "exhaustive")) == written
+    result = CliRunner().invoke(cli, ["cost", MODEL, "--exhaustive", "--tiling", "fast"])
+    assert "--exhaustive and --tiling fast: one of them is wanted" in result.output
 
 
 def test_an_unknown_chip_is_one_line():

@@ -284,7 +284,7 @@ export class Painter {
     context.fillStyle = back ? palette.muted : palette.ink;
     context.font = labels.bold;
     // A label that is a little too long for its box is drawn narrower; only what is much too long is cut.
-    const room = w - from - (badge || 6);
+    const room = w - from - (badge ? badge + 5 : 6);
     context.fillText(labels.title(i, room * NARROWER), left + from, line, room);
     if (times) this.#badge(times, left + w - badge, line);
     if (!three) return;

@@ -148,7 +148,7 @@ class MemoryPanel implements Panel {
     const size: Column = {
       title: "size",
       number: true,
-      width: "minmax(6.2em, 1fr)",
+      width: "minmax(5.6em, 1fr)",
       text: (i) => bytes(memory.size_bytes[i]),
       key: (i) => memory.size_bytes[i],
       bar: (i) => memory.size_bytes[i] / largest,
@@ -158,11 +158,11 @@ class MemoryPanel implements Panel {
       title: "lives",
       hint: "Positions in program order, from the writer to the last reader",
       number: true,
-      width: memory.order.length > 9999 ? "9.5em" : "6.3em",
+      width: memory.order.length > 9999 ? "9.5em" : memory.order.length > 999 ? "6.3em" : "5em",
       text: (i) => `${count(memory.first[i])}–${count(memory.last[i])}`,
       key: (i) => memory.last[i] - memory.first[i],
     };
-    const tensor: Column = { title: "tensor", width: "minmax(6.7em, 2fr)", text: (i) => name(i) + more(memory.tensors[i]), key: name };
+    const tensor: Column = { title: "tensor", width: "minmax(5em, 2fr)", text: (i) => name(i) + more(memory.tensors[i]), key: name };
     if (!whole) return [tensor, size, life];
     return [
       tensor,

@@ -78,9 +78,9 @@ class KernelPanel implements Panel {
     const name = (row: number): string => strings[programs[row].name];
     this.#kernels.set(
       [
-        { title: "kernel", width: "minmax(5em, 1.5fr)", text: (row) => name(row) + (programs[row].alike.length > 1 ? ` × ${count(programs[row].alike.length)}` : ""), key: name },
+        { title: "kernel", width: "minmax(5em, 1.2fr)", text: (row) => name(row) + (programs[row].alike.length > 1 ? ` × ${count(programs[row].alike.length)}` : ""), key: name },
         { title: "type", width: "minmax(4.5em, 1.1fr)", text: (row) => strings[programs[row].type], key: (row) => strings[programs[row].type] },
-        { title: "tile", width: "6.8em", text: (row) => strings[programs[row].tile] },
+        { title: "tile", width: "8em", text: (row) => strings[programs[row].tile] },
       ],
       all(programs.length),
     );
@@ -225,7 +225,7 @@ class KernelPanel implements Panel {
   }
 }
 
-export const stepper: PanelKind = {
+export const kernel: PanelKind = {
   name: "kernel",
   title: "Kernel",
   needs: ["kernel", "nodes"],
