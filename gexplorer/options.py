@@ -15,6 +15,7 @@ from gexplorer.schedule.modes import parse_mode
 
 Verify = Literal["off", "per-step"]
 FusionMode = Literal["full", "fast"]
+OP_BACKENDS = ("aicore",)
 VALIDATION_LEVELS = ("quick", "full", "off")
 FuseWhen = Literal["always", "if_profitable"]
 TilingMode = Literal["library", "fast", "exhaustive"]
@@ -63,6 +64,7 @@ class Options:
         mem_workspace_size: a pool of more bytes is an error; 0 for no limit. (The articles' name. Their program gives
             bytes; their file has 8388608 for 8 GB, which would be KiB.)
         mem_allocator_strategy: 0 for what ``memory`` says, 1 for greedy by size (the articles' name and meaning).
+        op_backend: ``aicore``, the only one that is modelled (the articles' name; the real GE has no such option).
         no_reuse: tensors, or operators by name or type, whose memory nobody else gets (GE's OP_NO_REUSE_MEM).
         pins: offset in the pool that a tensor must have.
         apart: pairs of tensors that must not share a byte, each ``A,B``.
@@ -90,6 +92,7 @@ class Options:
     enable_mem_reuse: bool = True
     mem_workspace_size: int = 0
     mem_allocator_strategy: int = 0
+    op_backend: str = "aicore"
     no_reuse: tuple[str, ...] = ()
     pins: Mapping[str, int] = field(default_factory=dict)
     apart: tuple[tuple[str, str], ...] = ()
@@ -127,6 +130,8 @@ class Options:
             raise OptionError(f"enable_mem_reuse: true or false is wanted, not {given['enable_mem_reuse']!r}")
         if given["mem_allocator_strategy"] not in (0, 1):
             raise OptionError(f"mem_allocator_strategy: 0 or 1 is wanted, not {given['mem_allocator_strategy']!r}")
+        if self.op_backend not in OP_BACKENDS:
+            raise OptionError(f"op_backend: {', '.join(OP_BACKENDS)} is wanted, not {self.op_backend!r}")
         nodes = given["memory_search_nodes"]
         if not isinstance(nodes, int) or isinstance(nodes, bool) or nodes < -1:
             raise OptionError(f"memory_search_nodes: a number from 0 is wanted, or -1, not {nodes!r}")

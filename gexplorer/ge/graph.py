@@ -14,8 +14,6 @@ from gexplorer.frontends.torch import from_torch, is_torch_model
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
 
-OP_BACKENDS = ("aicore",)
-
 
 @dataclass
 class GraphOptions:
@@ -38,13 +36,12 @@ class GraphOptions:
     options: dict[str, object] = field(default_factory=dict)
 
     def wanted(self) -> dict[str, Any]:
-        """The same as options of ``gexplorer.compile``. Raises OptionError for another backend."""
-        if self.op_backend not in OP_BACKENDS:
-            raise OptionError(f"op_backend: {', '.join(OP_BACKENDS)} is wanted, not {self.op_backend!r}")
+        """The same as options of ``gexplorer.compile``."""
         return {
             "enable_mem_reuse": self.enable_mem_reuse,
             "mem_workspace_size": self.mem_workspace_size,
             "mem_allocator_strategy": self.mem_allocator_strategy,
+            "op_backend": self.op_backend,
             **self.options,
         }
 

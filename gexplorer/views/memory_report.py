@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gexplorer.memory.modes import MODES
-from gexplorer.memory.planners.registry import all_planners
 from gexplorer.memory.program import BEFORE, Kind
 from gexplorer.memory.stage import Memory
 from gexplorer.ops.table import lookup
@@ -23,11 +22,9 @@ from gexplorer.views.memory import (
 )
 from gexplorer.views.memory_picture import MOST_BLOCKS, UNKNOWN, PoolPicture, pool_picture
 from gexplorer.views.memory_tensors import TensorRow, tensor_rows
-from gexplorer.views.planners import PlannerRow, planner_rows
+from gexplorer.views.planners import PlannerRow, planner_rows, repeatable_planners
 from gexplorer.views.scope import Scope
 
-# Its limit is a time, so that two reports of one model would differ; gexplorer planners runs it.
-LEFT_OUT = ("omnimalloc",)
 # Tensors in the table behind the picture.
 LARGEST = 25
 
@@ -72,8 +69,7 @@ def memory_report(memory: Memory, most: int = MOST_BLOCKS, *, with_planners: boo
         with_planners: whether all planners are run.
     """
     kinds, points = buffer_kinds(memory), len(memory.program)
-    names = [planner.name for planner in all_planners() if planner.name not in LEFT_OUT]
-    plans = [] if not with_planners else memory.compare(names, MODES["balanced"].effort)
+    plans = [] if not with_planners else memory.compare(repeatable_planners(), MODES["balanced"].effort)
     own = [row for row in tensor_rows(memory) if row.kind in ("intermediate", "workspace") and row.size_bytes]
     return MemoryReport(
         numbers=memory_numbers(memory),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gexplorer.memory.findings import Finding, Findings
 from gexplorer.memory.plan import Plan
-from gexplorer.memory.planners.registry import find_planner
+from gexplorer.memory.planners.registry import all_planners, find_planner
 from gexplorer.memory.problem import Problem
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class Change:
     label: str
     before: int
     after: int
+
+
+def repeatable_planners() -> list[str]:
+    """Names of the planners that give the same plan each time: omnimalloc's limit is a time, so it is left out."""
+    return [planner.name for planner in all_planners() if planner.name != "omnimalloc"]
 
 
 def planner_rows(plans: Iterable[Plan | tuple[str, str]]) -> list[PlannerRow]:

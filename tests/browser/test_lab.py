@@ -68,9 +68,10 @@ class Lab:
         self.page.keyboard.press("Shift+Enter")
 
     def output(self, number, text, timeout=60_000):
-        cell = self.page.locator(".jp-CodeCell").nth(number).locator(".jp-OutputArea-output").first
-        cell.filter(has_text=text).wait_for(timeout=timeout)
-        return cell.inner_text()
+        outputs = self.page.locator(".jp-CodeCell").nth(number).locator(".jp-OutputArea-output")
+        found = outputs.filter(has_text=text).first  # a bar that was taken back may stand before it
+        found.wait_for(timeout=timeout)
+        return found.inner_text()
 
 
 @pytest.fixture

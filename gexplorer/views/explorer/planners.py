@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gexplorer.views.explorer.columns import bytes_column
+from gexplorer.views.planners import repeatable_planners
 
 if TYPE_CHECKING:
     from gexplorer.memory.plan import Plan
@@ -21,7 +22,7 @@ def planners_part(subject: Subject, numbering: Numbering) -> dict[str, object] |
     del numbering
     if subject.memory is None:
         return None
-    return {"planners": [_row(plan) for plan in subject.memory.compare()]}
+    return {"planners": [_row(plan) for plan in subject.memory.compare(repeatable_planners())]}
 
 
 def _row(plan: Plan | tuple[str, str]) -> dict[str, object]:
