@@ -37,10 +37,10 @@ class GraphOptionsRow(Row):
             "pool_bytes": pool,
             "pool_without_reuse_bytes": _pool_bytes(GraphOptions(enable_mem_reuse=False)),
             "pool_greedy_by_size_bytes": _pool_bytes(GraphOptions(mem_allocator_strategy=1)),
-            "fits_the_file's_8388608": _refusal(8388608) is None,
-            "fits_itself": _refusal(pool) is None,
-            "one_byte_less": _refusal(pool - 1) or "",
-            "another_backend": _backend("gpu"),
+            "fits_the_file's_8388608": _refusal(GraphOptions(mem_workspace_size=8388608)) is None,
+            "fits_itself": _refusal(GraphOptions(mem_workspace_size=pool)) is None,
+            "one_byte_less": _refusal(GraphOptions(mem_workspace_size=pool - 1)) or "",
+            "another_backend": _refusal(GraphOptions(op_backend="gpu")) or "",
         }
 
 
@@ -48,18 +48,10 @@ def _pool_bytes(options: GraphOptions) -> int:
     return compile_(_MODEL, validate="off", **options.wanted()).memory.pool_bytes
 
 
-def _refusal(workspace_bytes: int) -> str | None:
-    """What is said of a workspace that is too small; None where it is enough."""
+def _refusal(options: GraphOptions) -> str | None:
+    """What is said of options that cannot be met; None where they can."""
     try:
-        _pool_bytes(GraphOptions(mem_workspace_size=workspace_bytes))
+        _pool_bytes(options)
     except OptionError as error:
         return str(error)
     return None
-
-
-def _backend(name: str) -> str:
-    try:
-        GraphOptions(op_backend=name).wanted()
-    except OptionError as error:
-        return str(error)
-    return "accepted"

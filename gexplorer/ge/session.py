@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gexplorer.errors import OptionError
+from gexplorer.frontends.torch import require_torch
 
 
 class Session:
@@ -59,6 +60,4 @@ def _array(value: Any) -> Any:
 
 
 def _tensor(value: Any) -> Any:
-    import torch
-
-    return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
+    return require_torch().from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gexplorer.errors import GexplorerError
-from gexplorer.frontends.torch import from_torch
+from gexplorer.frontends.torch import from_torch, require_torch
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
@@ -30,12 +30,11 @@ def backend(module: Any, inputs: Sequence[Any], **options: Any) -> Callable[...,
     """
     import warnings
 
-    import torch
-
     import gexplorer as gx
     from gexplorer.execution.lower import lower
     from gexplorer.execution.machine import Machine
 
+    torch = require_torch()
     if not all(isinstance(value, torch.Tensor) for value in inputs):
         warnings.warn("gexplorer: a graph with sizes that are not known yet runs as it is", stacklevel=2)
         return module.forward

@@ -116,10 +116,19 @@ def _rows(graph: Graph, user: Node, index: str) -> int | None:
     if user.op in ("Gather", "GatherElements", "ScatterElements", "Scatter"):
         return _size_along(graph, user.inputs[0], user.integer("axis", 0))
     if user.op in ("GatherND", "ScatterND"):
-        table = graph.tensor(user.inputs[0])
-        sizes = [size for size in (table.shape if table is not None else None) or () if isinstance(size, int)]
-        return min(sizes, default=0) or None
+        return _size_of_tuples(graph, user)
     return None
+
+
+def _size_of_tuples(graph: Graph, user: Node) -> int | None:
+    """The smallest of the axes that a tuple of indices goes along; None where one of them has no size yet."""
+    table, index = graph.tensor(user.inputs[0]), graph.tensor(user.inputs[1])
+    if table is None or table.shape is None or index is None or not index.shape:
+        return None
+    first, length = user.integer("batch_dims", 0), index.shape[-1]
+    axes = table.shape[first : first + length if isinstance(length, int) else None]
+    sizes = [size for size in axes if isinstance(size, int)]
+    return min(sizes, default=0) or None if len(sizes) == len(axes) else None
 
 
 def _size_along(graph: Graph, table: str, axis: int) -> int | None:
