@@ -131,6 +131,9 @@ def test_a_rule_is_ticked_off_and_everything_follows(lab, tmp_path):
     assert figure(page, "pool") != pool
     assert "flash_attention" in page.locator(".gx-notice").inner_text()
 
+    row = page.locator(".gx-row.gx-off", has_text="flash_attention")
+    assert row.locator("[role=switch], input[type=checkbox]").count() == 1, "the switch stays where it was"
+
     # In Python: the same compilation.
     more = figure(page, "kernels")
     lab.run_cell(2)

@@ -14,7 +14,8 @@ type Row =
   | { kind: "rewrite"; step: number; row: number }
   | { kind: "near"; step: number; count: number; open: boolean }
   | { kind: "reject"; step: number; row: number }
-  | { kind: "none"; step: number };
+  | { kind: "none"; step: number }
+  | { kind: "off"; rule: string };
 
 const HEIGHT = 28;
 
@@ -56,7 +57,7 @@ export class StepList implements Panel {
       }
       if (unfold) this.#lay();
       else this.#list.refresh();
-    } else if (changed.has("changes")) this.#list.refresh();
+    } else if (changed.has("changes")) this.#lay();
     if (changed.has("cursor") || changed.has("parts")) this.#list.show(this.#list.rows.findIndex((row) => this.#chosen(row)));
   }
 
@@ -88,16 +89,33 @@ export class StepList implements Panel {
         const own = steps.steps.filter((step) => step.stage === stage);
         const still = own.filter(quiet);
         const loud = this.#loud.has(stage) || still.length < 3;
+        const off = stage === "passes" ? this.#off(own) : [];
         for (const step of own) {
+          const place = this.#place(step.name);
+          while (off.length && this.#place(off[0] as string) < place) rows.push({ kind: "off", rule: off.shift() as string });
           if (!loud && quiet(step)) continue;
           rows.push({ kind: "step", step: step.index });
           if (this.#open.has(step.index)) this.#inside(step, rows);
         }
+        for (const rule of off) rows.push({ kind: "off", rule });
         if (still.length >= 3) rows.push({ kind: "quiet", stage, count: still.length, open: loud });
       });
       this.#count.textContent = count(steps.steps.length);
     }
     this.#list.set(rows);
+  }
+
+  /** Rules that were switched off here and have no step any more: their switches stay where they were. */
+  #off(own: StepRow[]): string[] {
+    const switches = Object.entries(this.store.changes.fusion ?? {});
+    const gone = switches.filter(([rule, on]) => !on && !rule.includes(":") && !own.some((step) => step.name === rule));
+    return gone.map(([rule]) => rule).sort((a, b) => this.#place(a) - this.#place(b));
+  }
+
+  /** Where a rule runs among all others; behind them where nobody knows it. */
+  #place(rule: string): number {
+    const at = this.store.parts.rules?.name.indexOf(rule) ?? -1;
+    return at < 0 ? Infinity : at;
   }
 
   #inside(step: StepRow, rows: Row[]): void {
@@ -147,6 +165,15 @@ export class StepList implements Panel {
         );
       case "step":
         return this.#step(steps?.steps[row.step] as StepRow, option);
+      case "off":
+        return option(
+          "gx-row-step gx-off",
+          () => this.store.move({ rule: row.rule }),
+          h("span", { class: "gx-chevron" }),
+          h("span", { class: "gx-grow", text: row.rule }),
+          h("span", { class: "gx-time", text: "off" }),
+          toggle(row.rule, false, this.store.refusal({ fusion: { [row.rule]: true } }), (to) => this.store.change({ fusion: { [row.rule]: to } })),
+        );
       case "none":
         return option("gx-row-in gx-muted", () => {}, h("span", { class: "gx-grow", text: this.#nothing(steps?.steps[row.step] as StepRow) }));
       case "rewrite": {
