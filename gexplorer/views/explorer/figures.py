@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -87,13 +88,18 @@ def _kernels(subject: Subject, numbering: Numbering) -> dict[str, object]:
     )
 
 
+def _at_least(label: str, left_out: Collection[object]) -> str:
+    """The label of a sum, which is a lower bound where something could not be counted."""
+    return f"{label}, at least" if left_out else label
+
+
 def _traffic(subject: Subject) -> dict[str, object]:
     cost, unfused = subject.cost, subject.unfused
     if cost is None or not cost.rows:
         return _figure("hbm_bytes", "HBM", "bytes", None, note=_no_price(subject))
     return _figure(
         "hbm_bytes",
-        "HBM",
+        _at_least("HBM", cost.uncosted),
         "bytes",
         cost.hbm_bytes,
         first=unfused.hbm_bytes if unfused is not None and unfused.rows else None,
@@ -111,7 +117,7 @@ def _pool(subject: Subject) -> dict[str, object]:
     left_out = f"; {unsized:,} tensors without a size are not in it" if unsized else ""
     return _figure(
         "pool_bytes",
-        "pool",
+        _at_least("pool", memory.program.unsized),
         "bytes",
         memory.pool_bytes,
         bound=memory.plan.lower_bound_bytes,
@@ -132,7 +138,7 @@ def _latency(subject: Subject) -> dict[str, object]:
     )
     return _figure(
         "latency_us",
-        "latency",
+        _at_least("latency", cost.uncosted),
         "us",
         cost.latency_us if schedule is None else schedule.makespan_us,
         first=unfused.latency_us if unfused is not None and unfused.rows else None,

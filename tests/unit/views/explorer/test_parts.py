@@ -280,3 +280,16 @@ def test_values_and_nodes_have_the_types_of_the_last_graph(compiled, parts):
     row = [nodes["strings"][name] for name in nodes["name"]].index(compiled.graph.order[-1].name)
     output = compiled.graph.tensor(compiled.graph.order[-1].outputs[0])
     assert nodes["strings"][nodes["detail"][row]] == f"{output.dtype.label} {list(output.shape)}"
+
+
+def test_a_sum_that_leaves_something_out_says_at_least():
+    def labels(model):
+        head = unpack(document(gx.compile(model)).parts["head"])
+        return {figure["key"]: figure["label"] for figure in head["figures"]}
+
+    whole = labels("bert-base:small=true")
+    assert (whole["latency_us"], whole["hbm_bytes"], whole["pool_bytes"]) == ("latency", "HBM", "pool")
+    free = labels("bert-base:small=true,seq=s")
+    assert free["latency_us"] == "latency, at least"
+    assert free["hbm_bytes"] == "HBM, at least"
+    assert free["pool_bytes"] == "pool, at least"
