@@ -1,7 +1,8 @@
 """A schedule in the Chrome trace format, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
 Streams are threads and kernels complete events on them; an arrow leads from each Send to its Recv; a counter shows the
-bytes of the pool that are in use. Times are microseconds.
+bytes of the pool that are in use. Times are microseconds, and whole nanoseconds: readers round begin and length by
+themselves, so that kernels which follow each other at once would overlap in them, and Perfetto drops what overlaps.
 
 Source: the Trace Event Format document of the Chromium project.
 """
@@ -10,19 +11,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import inf, nextafter
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+import numpy as np
 
 from gexplorer.schedule.live_bytes import live_bytes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gexplorer.schedule.stage import Schedule
 
     Event = dict[str, object]
 
 _PROCESS = 0
 # An arrow hangs on the slice that it begins in, so it begins a nanosecond before that ends.
-_INSIDE_US = 0.001
+_INSIDE_NS = 1
+_NS_PER_US = 1000
 
 
 def chrome_trace(schedule: Schedule) -> dict[str, object]:
@@ -55,7 +62,7 @@ def _happenings(schedule: Schedule) -> Iterator[Event]:
     """Kernels first, as an arrow hangs on a kernel that is there already."""
     timeline, kernels = schedule.timeline, schedule.dependencies.kernels
     stream = schedule.assigned.stream.tolist()
-    start, end = timeline.start_us.tolist(), timeline.end_us.tolist()
+    start, end = _whole_ns(timeline.start_us), _whole_ns(timeline.end_us)
     wait, slack, blocker = timeline.wait_us.tolist(), timeline.slack_us.tolist(), timeline.waits_for.tolist()
     critical = frozenset(schedule.critical_path)
     for number, (node, lowering) in enumerate(zip(kernels.nodes, kernels.lowerings, strict=True)):
@@ -63,8 +70,8 @@ def _happenings(schedule: Schedule) -> Iterator[Event]:
             "ph": "X",
             "name": node.name,
             "cat": lowering.unit.value,
-            "ts": start[number],
-            "dur": end[number] - start[number],
+            "ts": _us(start[number]),
+            "dur": _us(end[number] - start[number]),
             "pid": _PROCESS,
             "tid": stream[number],
             "args": {
@@ -84,8 +91,19 @@ def _happenings(schedule: Schedule) -> Iterator[Event]:
         zip(syncs.source.tolist(), syncs.target.tolist(), syncs.event.tolist(), strict=True)
     ):
         arrow: Event = {"name": f"event {event}", "cat": "sync", "id": number, "pid": _PROCESS}
-        yield {**arrow, "ph": "s", "ts": max(start[source], end[source] - _INSIDE_US), "tid": stream[source]}
-        yield {**arrow, "ph": "f", "bp": "e", "ts": start[target], "tid": stream[target]}
+        sent = max(start[source], end[source] - _INSIDE_NS)
+        yield {**arrow, "ph": "s", "ts": _us(sent), "tid": stream[source]}
+        yield {**arrow, "ph": "f", "bp": "e", "ts": _us(start[target]), "tid": stream[target]}
     live = live_bytes(schedule.memory, kernels, timeline)
-    for time, size in zip(live.time_us.tolist(), live.size_bytes.tolist(), strict=True):
-        yield {"ph": "C", "name": "pool bytes in use", "ts": time, "pid": _PROCESS, "args": {"bytes": size}}
+    for time, size in zip(_whole_ns(live.time_us), live.size_bytes.tolist(), strict=True):
+        yield {"ph": "C", "name": "pool bytes in use", "ts": _us(time), "pid": _PROCESS, "args": {"bytes": size}}
+
+
+def _whole_ns(times_us: NDArray[np.float64]) -> list[int]:
+    return np.rint(times_us * _NS_PER_US).astype(np.int64).tolist()
+
+
+def _us(ns: int) -> float:
+    """Microseconds that are so many nanoseconds also for a reader who cuts off what is behind the point."""
+    us = ns / _NS_PER_US
+    return us if int(us * _NS_PER_US) == ns else nextafter(us, inf)

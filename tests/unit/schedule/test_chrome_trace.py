@@ -56,6 +56,18 @@ def test_kernels_are_complete_events(found, events):
         assert all(end <= start + 1e-9 for (_, end), (start, _) in pairwise(row))
 
 
+def test_a_reader_in_whole_nanoseconds_sees_no_overlap():
+    compiled = gx.compile("bert-base:layers=4", streams="cv", validate="off")
+    rows: dict[int, list[tuple[int, int]]] = {}
+    for event in of(chrome_trace(compiled.schedule)["traceEvents"], "X"):
+        start, length = int(event["ts"] * 1000), int(event["dur"] * 1000)
+        assert length > 0
+        rows.setdefault(event["tid"], []).append((start, start + length))
+    assert len(rows) == 2
+    for row in rows.values():
+        assert all(end <= start for (_, end), (start, _) in pairwise(sorted(row)))
+
+
 def test_arrows_hang_on_the_kernels_of_a_sync(found, events):
     starts, ends = ({event["id"]: event for event in of(events, phase)} for phase in "sf")
     assert set(starts) == set(ends) == set(range(len(found.syncs)))
