@@ -56,11 +56,12 @@ def test_kernels_are_complete_events(found, events):
         assert all(end <= start + 1e-9 for (_, end), (start, _) in pairwise(row))
 
 
-def test_a_reader_in_whole_nanoseconds_sees_no_overlap():
+@pytest.mark.parametrize("whole", [int, round])
+def test_a_reader_in_whole_nanoseconds_sees_no_overlap(whole):
     compiled = gx.compile("bert-base:layers=4", streams="cv", validate="off")
     rows: dict[int, list[tuple[int, int]]] = {}
     for event in of(chrome_trace(compiled.schedule)["traceEvents"], "X"):
-        start, length = int(event["ts"] * 1000), int(event["dur"] * 1000)
+        start, length = whole(event["ts"] * 1000), whole(event["dur"] * 1000)
         assert length > 0
         rows.setdefault(event["tid"], []).append((start, start + length))
     assert len(rows) == 2
