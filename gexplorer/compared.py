@@ -54,10 +54,12 @@ class Compared(Displayed):
     @cached_property
     def found(self) -> Difference:
         """The difference as plain records."""
+        from gexplorer.jupyter.progress import watched
         from gexplorer.views.difference import difference, difference_of_graphs
 
         if isinstance(self.a, Compilation) and isinstance(self.b, Compilation):
-            return difference(self.a.summary(), self.b.summary())
+            with watched(what="comparing"):
+                return difference(self.a.summary(), self.b.summary())
         assert isinstance(self.a, Step)
         assert isinstance(self.b, Step)
         return difference_of_graphs(self.a.after, self.b.after, (self.a.name, self.b.name))
@@ -79,11 +81,13 @@ class Compared(Displayed):
 
     def report(self, path: str | Path) -> Path:
         """Writes the explorer over both graphs as one HTML file; returns its path."""
+        from gexplorer.jupyter.progress import watched
         from gexplorer.render.difference import write_difference, write_parts
 
-        if isinstance(self.a, Compilation) and isinstance(self.b, Compilation):
-            return write_difference(self.a, self.b, Path(path))
-        return write_parts(*self.parts(), self.found, Path(path))
+        with watched(what="writing the difference"):
+            if isinstance(self.a, Compilation) and isinstance(self.b, Compilation):
+                return write_difference(self.a, self.b, Path(path))
+            return write_parts(*self.parts(), self.found, Path(path))
 
     def widget(self, **traits: Any) -> DifferenceWidget:
         """The explorer over both graphs, for a notebook.
@@ -92,18 +96,18 @@ class Compared(Displayed):
             **traits: ``theme`` (auto, light, dark), ``height`` in px, ``selection``.
         """
         from gexplorer.jupyter.difference import DifferenceWidget
+        from gexplorer.jupyter.progress import watched
 
-        own, whole = self.parts()
+        with watched(what="drawing the difference"):
+            own, whole = self.parts()
         return DifferenceWidget(whole, own, **traits)
 
     def parts(self) -> tuple[dict[str, bytes], Document]:
         """What the explorer shows: parts that are not as the document has them, and the document."""
-        from gexplorer.render.difference import difference_parts, step_of_graphs
-        from gexplorer.render.document import document_of_trace
+        from gexplorer.render.difference import difference_parts, parts_of_graphs
 
         if isinstance(self.a, Compilation) and isinstance(self.b, Compilation):
             return difference_parts(self.a, self.b, self.found)
         assert isinstance(self.a, Step)
         assert isinstance(self.b, Step)
-        said = f"From the graph after {self.a.name} to the graph after {self.b.name}."
-        return {}, document_of_trace(" → ".join(self.found.names), [step_of_graphs(self.a.after, self.b.after, said)])
+        return parts_of_graphs(self.a, self.b, self.found)

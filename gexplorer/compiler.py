@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gexplorer.cost.between import Between, between_kernels
 from gexplorer.cost.graph import GraphCost, cost_of
 from gexplorer.display import Displayed
-from gexplorer.errors import ModelError, OptionError
+from gexplorer.errors import ModelError, OptionError, PassError
 from gexplorer.frontends.onnx import SourceModel, read
 from gexplorer.frontends.torch import from_torch, is_torch_model
 from gexplorer.hardware.catalogue import load_chip
@@ -29,7 +29,7 @@ from gexplorer.memory.steps import memory_steps, order_step
 from gexplorer.ops.shapes import bind_inputs, infer_graph, with_types
 from gexplorer.ops.shapes.inference import known_contents
 from gexplorer.options import Options, from_environment
-from gexplorer.passes.base import Context, Limits
+from gexplorer.passes.base import Context, Limits, Pass
 from gexplorer.passes.fusion.price import Price
 from gexplorer.passes.manager import Progress, plan, run_passes
 from gexplorer.passes.switches import Plan, is_rule
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 Tell = Callable[[Progress], None]
 # Steps of the parse stage: read, infer_shapes.
 PARSE_STEPS = 2
+# The stages after the passes, as ``tell`` names them.
+LATER = ("memory", "kernels", "schedule", "validation")
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,11 @@ class Compilation(Displayed):
         Returns:
             The path.
         """
+        from gexplorer.jupyter.progress import watched
         from gexplorer.render.report import write_report
 
-        return write_report(self, Path(path), variants=variants, tell=tell)
+        with watched(tell, "writing the report") as told:
+            return write_report(self, Path(path), variants=variants, tell=told)
 
     @cached_property
     def program(self) -> Program:
@@ -136,6 +140,7 @@ class Compilation(Displayed):
             OptionError: the memory plan is not sound, or the file cannot be written.
             ModelError: a constant cannot be read.
         """
+        from gexplorer.jupyter.progress import watched
         from gexplorer.offline.manifest import About
         from gexplorer.offline.save import save
         from gexplorer.offline.tiles import tiles_text
@@ -146,8 +151,9 @@ class Compilation(Displayed):
         about = About(
             source.name, source.sha256, dict(source.graph.opsets), self.options.soc, self.options.as_dict(), rows
         )
-        tiles = tiles_text(self.kernels)
-        save(Path(path), self.program, about, self.memory, self.schedule, tiles=tiles, weights=weights)
+        with watched(what="writing the offline model"):
+            tiles = tiles_text(self.kernels)
+            save(Path(path), self.program, about, self.memory, self.schedule, tiles=tiles, weights=weights)
         return Path(path)
 
     def explore(self, **traits: Any) -> Explorer:
@@ -171,8 +177,13 @@ class Compilation(Displayed):
 
         Only what the change touches is done again: steps before the first one that it touches are shared.
         """
+        from gexplorer.jupyter.progress import watched
+
         options = self.options.with_changes(changes)
-        return self if options == self.options else compile_source(self.source, options, previous=self)
+        if options == self.options:
+            return self
+        with watched() as told:
+            return compile_source(self.source, options, previous=self, tell=told)
 
     @property
     def between(self) -> Between:
@@ -266,36 +277,49 @@ def compile_source(
     Args:
         source: the model.
         options: what is asked for.
-        tell: called before each pass.
+        tell: called before each pass, and before each later stage.
         previous: a compilation of the same model; what the options leave as it was is taken over from it.
     """
     with paused_gc():
         fast = options.fusion_mode == "fast"
         chosen = plan(options.fusion, options.preset, priorities=options.priorities, fast=fast)
-        steps, contents = _reused(previous, options, chosen) if previous is not None else ([], {})
-        if not steps:
+        known: Mapping[type[Pass], Step] = {}
+        if previous is not None and _is_parsed_alike(previous.options, options):
+            steps, contents = list(previous.steps[:PARSE_STEPS]), previous.contents
+            known = _known(previous, options, chosen)
+        else:
             steps, contents = _parse(source, options)
-        done = len(steps) - PARSE_STEPS
+        say = _counted(tell, len(chosen.passes) + len(LATER))
         context = _context(options, contents, chosen)
-        steps += run_passes(
-            steps[-1].after,
-            chosen.passes[done:],
-            context,
-            first_index=len(steps),
-            earlier=steps,
-            tell=tell or (lambda progress: None),
-        )
+        try:
+            steps += run_passes(
+                steps[-1].after,
+                chosen.passes,
+                context,
+                first_index=len(steps),
+                earlier=steps,
+                tell=lambda progress: say(progress.name, progress.done),
+                known=known,
+            )
+        except PassError as error:
+            error.subject = source, options
+            error.add_note('What came before it can be looked at: error.report("failed.html") writes it as a page.')
+            raise
         if options.order != "as_written":
             steps.append(order_step(steps[-1].after, options.order, len(steps)))
         verify(steps[-1].after)
+        say("memory")
         memory = _memory(steps[-1].after, options, previous)
         steps += _kept(previous, "memory", memory, steps) or memory_steps(memory, len(steps))
+        say("kernels")
         kernels = _kernels(memory, options, previous)  # before the schedule: its times depend on the tiles
-        cost = _cost(memory.graph, options, previous, context, kernels)
+        cost = _cost(memory, options, previous, context, kernels)
         durations = durations_of(memory, cost)
+        say("schedule")
         timetable = _schedule(memory, durations, options, previous)
         steps += _kept(previous, "schedule", timetable, steps) or schedule_steps(timetable, len(steps))
         steps += _kept(previous, "kernels", kernels, steps) or kernel_steps(kernels, len(steps))
+        say("validation")
         checks = _validation(source, steps, memory, timetable, options, previous)
         steps += _kept(previous, "validation", checks, steps) or validation_steps(checks, memory.graph, len(steps))
         made = (memory, cost, durations, timetable, kernels, checks)
@@ -307,20 +331,32 @@ def compile_source(
     return result
 
 
-def _reused(previous: Compilation, options: Options, chosen: Plan) -> tuple[list[Step], Mapping[str, tuple[Dim, ...]]]:
-    """The steps of an earlier compilation up to the first that would come out another; none if parsing would."""
+def _counted(tell: Tell | None, total: int) -> Callable[..., None]:
+    """Tells what is begun, by name, and how much of all is done: by its number, or as one of the later stages."""
+
+    def say(name: str, done: int | None = None) -> None:
+        if tell is not None:
+            tell(Progress(name, total - len(LATER) + LATER.index(name) if done is None else done, total))
+
+    return say
+
+
+def _is_parsed_alike(old: Options, new: Options) -> bool:
+    return old.shapes == new.shapes and _limits(old) == _limits(new)
+
+
+def _known(previous: Compilation, options: Options, chosen: Plan) -> Mapping[type[Pass], Step]:
+    """The steps of an earlier compilation whose passes would do the same again if they were given the same graph."""
     old = previous.options
-    if old.shapes != options.shapes or _limits(old) != _limits(options):
-        return [], {}
-    same = 0
     priced_alike = old.fuse_when == options.fuse_when and (options.fuse_when == "always" or old.soc == options.soc)
-    for before, now in zip(previous.plan.passes, chosen.passes, strict=False):
-        off = (previous.plan.matches_off.get(now.name), chosen.matches_off.get(now.name))
-        allowed = (old.allowed.get(now.name), options.allowed.get(now.name))
-        if before is not now or off[0] != off[1] or allowed[0] != allowed[1] or (is_rule(now) and not priced_alike):
-            break
-        same += 1
-    return list(previous.steps[: PARSE_STEPS + same]), previous.contents
+    steps = dict(zip(previous.plan.passes, previous.steps[PARSE_STEPS:], strict=False))
+    return {
+        one: step
+        for one, step in steps.items()
+        if previous.plan.matches_off.get(one.name) == chosen.matches_off.get(one.name)
+        and old.allowed.get(one.name) == options.allowed.get(one.name)
+        and (priced_alike or not is_rule(one))
+    }
 
 
 def _kept(previous: Compilation | None, stage: str, result: object, steps: Sequence[Step]) -> list[Step]:
@@ -354,15 +390,16 @@ def _kernels(memory: Memory, options: Options, previous: Compilation | None) -> 
 
 
 def _cost(
-    graph: Graph, options: Options, previous: Compilation | None, context: Context, kernels: Kernels
+    memory: Memory, options: Options, previous: Compilation | None, context: Context, kernels: Kernels
 ) -> GraphCost:
-    """What the graph costs with a library's tiles, or with those that were searched."""
+    """What the kernels that the memory plan leaves cost with a library's tiles, or with those that were searched."""
     if previous is not None and previous.kernels is kernels:
         return previous.cost
-    chip = load_chip(options.soc)
+    chip, names = load_chip(options.soc), kernel_names(memory)
     if options.tiling_mode != "library":
-        return cost_of(graph, chip, tiling=options.tiling_mode, tiles=kernels.tile_of)
-    return cost_of(graph, chip, costs=context.judge.costs if isinstance(context.judge, Price) else None)
+        return cost_of(memory.graph, chip, tiling=options.tiling_mode, tiles=kernels.tile_of, launched=names)
+    known = context.judge.costs if isinstance(context.judge, Price) else None
+    return cost_of(memory.graph, chip, costs=known, launched=names)
 
 
 def _validation(

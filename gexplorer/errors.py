@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
 
 LONGEST_MESSAGE = 1000
 
@@ -44,6 +47,9 @@ class PassError(GexplorerError):
         earlier_passes: names of the passes that had already run, in order.
         why: what happened.
         steps: the steps (``trace.records.Step``) of the compilation up to there.
+
+    Attributes:
+        subject: the model as read and the options, where a compilation has failed; None where passes alone were run.
     """
 
     def __init__(self, pass_name: str, earlier_passes: tuple[str, ...], why: str, steps: Sequence[object] = ()) -> None:
@@ -53,6 +59,18 @@ class PassError(GexplorerError):
         self.earlier_passes = earlier_passes
         self.why = why
         self.steps = steps
+        self.subject: tuple[Any, Any] | None = None
+
+    def report(self, path: str | Path) -> Path:
+        """Writes what can be shown of the compilation, the steps before the pass, as one HTML file; returns its path.
+
+        Raises:
+            OptionError: it cannot be written, or no compilation has failed but a run of passes alone.
+        """
+        if self.subject is None:
+            raise OptionError("a report is made of a compilation; these passes were run without one")
+        write = import_module("gexplorer.render.report").write_failure  # an error does not know who draws it
+        return cast("Path", write(self, *self.subject, Path(path)))
 
 
 def reason_of(error: Exception) -> str:

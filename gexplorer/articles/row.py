@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
@@ -11,6 +9,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 import gexplorer.articles
+from gexplorer.discovery import classes_of
 
 
 def says(**values: object) -> Mapping[str, object]:
@@ -41,12 +40,4 @@ class Row(ABC):
 @cache
 def all_rows() -> tuple[type[Row], ...]:
     """Every row, by its number."""
-    package = gexplorer.articles
-    modules = [importlib.import_module(f"{package.__name__}.{m.name}") for m in pkgutil.iter_modules(package.__path__)]
-    found = [
-        item
-        for module in modules
-        for item in vars(module).values()
-        if isinstance(item, type) and issubclass(item, Row) and hasattr(item, "row")
-    ]
-    return tuple(sorted(found, key=lambda item: item.row))
+    return tuple(sorted(classes_of(gexplorer.articles, Row, key="row"), key=lambda found: found.row))

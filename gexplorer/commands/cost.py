@@ -112,5 +112,6 @@ def cost(eager: bool, saved: bool, tiling: str | None, exhaustive: bool, json_to
         write_json({**data, "savings": saving_rows(steps)} if saved else data, json_to)
         return
     from gexplorer.render.terminal_graph_cost import print_cost
+    from gexplorer.views.binding import cure
 
-    print_cost(found, warnings, steps, eager=eager)
+    print_cost(found, warnings, steps, eager=eager, cure=cure(compiled.graph))

@@ -85,8 +85,9 @@ def dynamic(
     choices = best_gears(load, shaper, gears) if gears else []
     warm = _gears(free, warmup or "")
     strategies: list[Strategy] = [Recompile(shaper, warm, keep=keep), Dynamic(shaper, warm)]
-    if wanted or choices:
-        strategies.append(Gears(shaper, wanted or choices[-1].gears))
+    chosen = wanted or (choices[-1].gears if choices else ())
+    if chosen:
+        strategies.append(Gears(shaper, chosen))
     timelines = [simulate(load, strategy, shaper) for strategy in strategies]
     if json_to is not None:
         data: dict[str, object] = {
@@ -103,6 +104,8 @@ def dynamic(
         return
     shown.print_workload(load, free)
     shown.print_strategies(timelines)
+    asked = {*load.distinct, *warm, *chosen}
+    shown.print_too_large(views.too_large(shaper.at(sizes) for sizes in asked), len(asked), free)
     shown.print_builds(timelines[-1], free)
     if choices:
         shown.print_gears(choices, free)

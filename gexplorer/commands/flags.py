@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,13 +123,7 @@ def switches_of(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) 
 @contextmanager
 def progress() -> Generator[Callable[[Progress], None] | None]:
     """A progress line on stderr, only on a terminal and only for work longer than a second."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from gexplorer.render.terminal import ProgressLine
+    from gexplorer.jupyter.progress import watched
 
-    line = ProgressLine()
-    try:
-        yield line.tell
-    finally:
-        line.clear()
+    with watched() as tell:
+        yield tell

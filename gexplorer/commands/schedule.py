@@ -34,6 +34,7 @@ def schedule(streams: str | None, trace: Path | None, json_to: str | None, **com
         write_json({**schedule_detail(compiled.schedule), "unpriced": dict(unpriced)}, json_to)
         return
     from gexplorer.render.terminal_schedule import print_schedule, print_unpriced
+    from gexplorer.views.binding import cure
 
-    print_schedule(compiled.schedule)
-    print_unpriced(unpriced)
+    print_schedule(compiled.schedule, unpriced)
+    print_unpriced(unpriced, len(compiled.schedule.assigned.order), cure(compiled.graph))

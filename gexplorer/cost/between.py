@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gexplorer.cost.graph import GraphCost
-from gexplorer.cost.l2 import Account, account, sources_of
+from gexplorer.cost.l2 import Account, account, sources_of, storages_of
 from gexplorer.ir.graph import Graph
 
 
@@ -54,10 +54,20 @@ class Between:
         alone = len(readers) == 1 and origin not in self.results
         return self.account.fetched.get((reader, origin), 0.0) + (self.account.written.get(origin, 0.0) if alone else 0)
 
+    def lies_between(self, value: str) -> bool:
+        """Whether a kernel of the compiled graph makes this value, of it or of an earlier state, and another reads it.
+
+        False where it lies inside a kernel by now, and for weights, inputs and what nobody reads.
+        """
+        origin = self.source.get(value, value)
+        made = self.graph.values.get(origin)
+        return made is not None and bool(made.producer) and origin in self.readers
+
 
 def between_kernels(graph: Graph, cost: GraphCost) -> Between:
     """What lies between the kernels of a graph, by its cost."""
     source = sources_of(graph)
+    storage = storages_of(graph, source, cost.spared)
     unknown = {row.node for row in cost.uncosted}
     launched = {row.node for row in cost.rows} | unknown
     kernels = [node for node in graph.order if node.name in launched]
@@ -68,7 +78,7 @@ def between_kernels(graph: Graph, cost: GraphCost) -> Between:
             readers.setdefault(source.get(name, name), {})[node.name] = None
     return Between(
         graph,
-        account(graph, kernels, source, usable, unknown),
+        account(graph, kernels, source, usable, unknown, storage),
         source,
         {name: tuple(names) for name, names in readers.items()},
         frozenset(source.get(name, name) for name in graph.outputs),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,10 +10,10 @@ from gexplorer.cost.accuracy import published_accuracy
 from gexplorer.cost.host import host_cost
 from gexplorer.cost.kernel import KernelCost
 from gexplorer.cost.kernel_work import Family, HostWork, KernelWork, NoKernel, Uncosted
-from gexplorer.cost.l2 import account, compulsory_bytes, sources_of
+from gexplorer.cost.l2 import account, compulsory_bytes, sources_of, storages_of
 from gexplorer.cost.staged import Costs, Tile, Tiler, Tiling, shares_of
 from gexplorer.cost.work import Gemm
-from gexplorer.cost.work_of_node import work_of_node
+from gexplorer.cost.work_of_node import copy_of_node
 from gexplorer.display import Charted
 from gexplorer.hardware.spec import Chip
 from gexplorer.ir.graph import Graph
@@ -122,6 +122,7 @@ class GraphCost(Charted):
         uncosted: kernels that are in no total.
         compulsory_bytes: what any implementation of the graph moves to and from HBM.
         distinct: kernels that differ, so that were really costed.
+        spared: nodes that would be kernels, if the memory plan had not their inputs and outputs in the same place.
         tiler: who gave products their tiles; None for the cost model itself.
     """
 
@@ -131,6 +132,7 @@ class GraphCost(Charted):
     uncosted: tuple[UncostedRow, ...]
     compulsory_bytes: float
     distinct: int
+    spared: frozenset[str] = frozenset()
     tiler: Tiler | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -226,6 +228,7 @@ def cost_of(
     tiling: Tiling = "fast",
     costs: Costs | None = None,
     tiles: Tiler | None = None,
+    launched: Collection[str] | None = None,
 ) -> GraphCost:
     """What a compiled graph costs.
 
@@ -235,6 +238,8 @@ def cost_of(
         tiling: ``library`` and ``fast`` give each product a library's tile, ``exhaustive`` the best that fits.
         costs: costs of the same chip that are known already, such as those of another step.
         tiles: gives products the tiles that the kernels stage has searched (``Kernels.tile_of``); not with ``costs``.
+        launched: the nodes that launch a kernel in a memory plan of the graph (``schedule.kernel_names``); without it
+            every node that is no view does.
 
     Raises:
         OptionError: there is no such tiling.
@@ -242,21 +247,31 @@ def cost_of(
     known = costs if costs is not None else Costs(chip, tiling, tiles)
     works: list[tuple[str, KernelWork | HostWork]] = []
     uncosted: list[UncostedRow] = []
+    spared: list[str] = []
+    planned = None if launched is None else frozenset(launched)
     for node in graph.order:
-        work = work_of_node(graph, node)
+        work = known.works.of(graph, node)
+        if planned is not None and node.name not in planned:
+            if not isinstance(work, NoKernel):
+                spared.append(node.name)
+            continue
+        if planned is not None and isinstance(work, NoKernel):
+            work = copy_of_node(graph, node)
         if isinstance(work, Uncosted):
             uncosted.append(UncostedRow(node.name, node.op, work.reason))
         elif not isinstance(work, NoKernel):
             works.append((node.name, work))
     source = sources_of(graph)
+    in_place = frozenset(spared)
+    storage = storages_of(graph, source, in_place)
     unknown = {row.node for row in uncosted}
-    launched = {name for name, _ in works} | unknown
-    kernels = [node for node in graph.order if node.name in launched]
-    resident = account(graph, kernels, source, chip.l2_usable * chip.capacity.l2_bytes, unknown).spared
-    least = compulsory_bytes(graph, kernels, source, unknown)
+    running = {name for name, _ in works} | unknown
+    kernels = [node for node in graph.order if node.name in running]
+    resident = account(graph, kernels, source, chip.l2_usable * chip.capacity.l2_bytes, unknown, storage).spared
+    least = compulsory_bytes(graph, kernels, source, unknown, storage)
     rows = [_row(graph, name, work, resident, known) for name, work in works]
     distinct = len({row.work for row in rows})
-    return GraphCost(chip, known.tiling, tuple(rows), tuple(uncosted), least, distinct, known.tiler)
+    return GraphCost(chip, known.tiling, tuple(rows), tuple(uncosted), least, distinct, in_place, known.tiler)
 
 
 def _row(

@@ -52,6 +52,30 @@ def _read_inside(body: Graph, formal: str) -> float:
     )
 
 
+def storages_of(graph: Graph, source: Mapping[str, str], in_place: Collection[str]) -> dict[str, str]:
+    """For every value that lies in one piece of memory with others the value that stands for all of them.
+
+    Args:
+        graph: the graph.
+        source: what the outputs of views are (``sources_of``).
+        in_place: nodes that move nothing, as the memory plan has their inputs and outputs in the same place: a Concat
+            whose inputs are written to where they belong, a Split whose outputs stay where they are.
+    """
+    storage: dict[str, str] = {}
+
+    def stands(name: str) -> str:
+        name = source.get(name, name)
+        while name in storage:
+            name = storage[name]
+        return name
+
+    for node in graph.order:
+        if node.name in in_place:
+            first, *others = dict.fromkeys(map(stands, (*node.outputs, *node.uses)))
+            storage |= dict.fromkeys(others, first)
+    return {name: stands(name) for name in (*source, *storage)}
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """What goes to HBM and comes from it, value by value; views count as what they are views of.
@@ -68,7 +92,12 @@ class Account:
 
 
 def account(
-    graph: Graph, kernels: Sequence[Node], source: Mapping[str, str], usable_bytes: float, opaque: Collection[str] = ()
+    graph: Graph,
+    kernels: Sequence[Node],
+    source: Mapping[str, str],
+    usable_bytes: float,
+    opaque: Collection[str] = (),
+    storage: Mapping[str, str] | None = None,
 ) -> Account:
     """What L2 spares HBM, by kernel and by value.
 
@@ -78,21 +107,23 @@ def account(
         source: what the outputs of views are (``sources_of``).
         usable_bytes: the part of L2 that holds data for a second reader.
         opaque: names of kernels of which nobody knows what they move; behind one of them L2 may hold anything.
+        storage: which values lie together (``storages_of``); as views say where it is left out.
     """
+    place = source if storage is None else storage
     passed = 0.0
-    touched: dict[str, float] = {}  # what had passed when a value was last read or written
-    held: dict[str, float] = {}  # how much of it that was; of a table only what was picked
-    missed: set[str] = set()  # values that some kernel did not find
+    touched: dict[str, float] = {}  # by place: what had passed when it was last read or written
+    held: dict[str, float] = {}  # by place: how much of it that was; of a table only what was picked
+    missed: set[str] = set()  # places that some kernel did not find
     spared: dict[str, float] = {}
     fetched: dict[tuple[str, str], float] = {}
     sizes: dict[str, tuple[str, float]] = {}  # who made a value, and its bytes
-    results = {source.get(name, name) for name in graph.outputs}
+    results = {place.get(name, name) for name in graph.outputs}
     read_at_all: set[str] = set()
     for node in kernels:
         spared[node.name] = 0.0
         if node.name in opaque:
             touched.clear()
-            missed |= {source.get(name, name) for name in node.uses}
+            missed |= {place.get(name, name) for name in node.uses}
             continue
         seen: set[str] = set()
         for name in node.uses:
@@ -100,53 +131,61 @@ def account(
             if origin in seen:
                 continue
             seen.add(origin)
-            read_at_all.add(origin)
+            where = place.get(name, name)
+            read_at_all.add(where)
             size = read_bytes(graph, node, name)
-            if origin in touched and passed - touched[origin] + size <= usable_bytes:
-                there = min(size, held[origin])
+            if where in touched and passed - touched[where] + size <= usable_bytes:
+                there = min(size, held[where])
                 spared[node.name] += there
                 passed += size - there
                 fetched[node.name, origin] = size - there
             else:
                 passed += size
-                missed.add(origin)
+                missed.add(where)
                 fetched[node.name, origin] = size
-            held[origin] = max(size, held.get(origin, 0.0))
-        touched |= dict.fromkeys(seen, passed)
+            held[where] = max(size, held.get(where, 0.0))
+        touched |= {place.get(name, name): passed for name in seen}
         for name in node.outputs:
             if name:
                 value = graph.values.get(name)
                 size = nbytes(value.type) if value is not None else None
                 passed += size if isinstance(size, int) else 0
                 sizes[name] = (node.name, float(size) if isinstance(size, int) else 0.0)
-                held[name] = sizes[name][1]
-                touched[name] = passed
+                where = place.get(name, name)
+                held[where] = sizes[name][1] + (0.0 if where == name else held.get(where, 0.0))
+                touched[where] = passed
     written: dict[str, float] = {}
     for name, (maker, size) in sizes.items():
-        stays = name not in results and name not in missed and name in read_at_all
+        where = place.get(name, name)
+        stays = where not in results and where not in missed and where in read_at_all
         written[name] = 0.0 if stays else size
         spared[maker] += size - written[name]
     return Account(spared, fetched, written)
 
 
 def compulsory_bytes(
-    graph: Graph, kernels: Sequence[Node], source: Mapping[str, str], opaque: Collection[str] = ()
+    graph: Graph,
+    kernels: Sequence[Node],
+    source: Mapping[str, str],
+    opaque: Collection[str] = (),
+    storage: Mapping[str, str] | None = None,
 ) -> float:
     """Bytes that any implementation of the whole graph moves: inputs and weights that are read, and results.
 
-    Arguments as for ``resident_bytes``; what only opaque kernels read or write is not counted.
+    Arguments as for ``account``; what only opaque kernels read or write is not counted.
     """
-    inner = {name for node in kernels for name in node.outputs if name}
+    place = source if storage is None else storage
+    inner = {place.get(name, name) for node in kernels for name in node.outputs if name}
     kernels = [node for node in kernels if node.name not in opaque]
-    made = {name for node in kernels for name in node.outputs if name}
+    made = {place.get(name, name) for node in kernels for name in node.outputs if name}
     read: dict[str, float] = {}
     for node in kernels:
         for name in node.uses:
             origin = source.get(name, name)
-            if origin not in inner:
+            if place.get(name, name) not in inner:
                 read[origin] = max(read.get(origin, 0.0), read_bytes(graph, node, name))
     written = 0.0
-    for name in {source.get(name, name) for name in graph.outputs} & made:
-        size = nbytes(graph.values[name].type)
+    for name in {source.get(name, name) for name in graph.outputs}:
+        size = nbytes(graph.values[name].type) if place.get(name, name) in made else 0
         written += size if isinstance(size, int) else 0
     return sum(read.values()) + written

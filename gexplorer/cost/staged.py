@@ -20,6 +20,7 @@ from gexplorer.cost.tile import ACCUMULATOR_BYTES, GemmTiles
 from gexplorer.cost.vector import move_cost, passes, vector_cost
 from gexplorer.cost.waves import waves
 from gexplorer.cost.work import Attention, Gemm, Move, Vector
+from gexplorer.cost.works import Works
 from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
 from gexplorer.ir.dtypes import DType
@@ -67,12 +68,14 @@ class Costs:
         tiling: ``library`` and ``fast`` take a library's tile, ``exhaustive`` looks at every tile that fits.
         tiler: gives each product a tile that somebody else has searched (``kernels/stage.py``).
         searched: products for which a tile was looked for.
+        works: what nodes ask for.
     """
 
     chip: Chip
     tiling: Tiling = "fast"
     tiler: Tiler | None = None
     searched: int = 0
+    works: Works = field(default_factory=Works)
     _bodies: dict[tuple[Stage, int], Body] = field(default_factory=dict["tuple[Stage, int]", Body])
     _tiles: dict[tuple[Gemm, int], GemmTiles] = field(default_factory=dict["tuple[Gemm, int]", GemmTiles])
     _kernels: dict[tuple[KernelWork, float], KernelCost] = field(

@@ -46,6 +46,24 @@ def work_of_node(graph: Graph, node: Node) -> NodeWork:
         return Uncosted(str(reason))
 
 
+def copy_of_node(graph: Graph, node: Node) -> NodeWork:
+    """The work of a view whose bytes have to be copied, as the memory plan could not let it lie in its source.
+
+    None for a view of unknown size: it lies in its source, the plan only cannot prove it.
+    """
+    inputs, outputs = types_of(graph, node)
+    if not is_view(node) or not inputs or inputs[0] is None:
+        return NoKernel()
+    try:
+        given, made = _known([nbytes(inputs[0])]), _known([nbytes(outputs[0])])
+    except CannotTell:
+        return NoKernel()
+    if not made:
+        return NoKernel()
+    moved = Move(min(given, made), made, made)
+    return KernelWork((Stage(moved, name=node.op),), "move", moved.read_bytes + made)
+
+
 def _work(node: Node, inputs: Types, outputs: Types, squares: frozenset[str]) -> NodeWork:
     if node.body is not None:
         return _of_kernel(node, node.body, inputs, outputs)

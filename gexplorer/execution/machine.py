@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class Machine:
         private: gives every tensor memory of its own instead of its place in the plan.
         poison: fills the pool before a run, every result's place before it is written (unless it shares its buffer
             with what is read), and every buffer where its life ends, so that whoever reads too late, or what nobody
-            wrote, finds it there.
+            wrote, finds it there. ``before`` only fills the pool before a run: that is right in any order of kernels.
         pattern: the byte that poison is. No byte is wrong for every type: a boolean takes ``POISON`` for true, so that
             only a run with 0 as well finds a lost true.
         sessions: loaded kernels, to share them between machines of one program.
@@ -72,7 +72,7 @@ class Machine:
         program: Program,
         *,
         private: bool = False,
-        poison: bool = False,
+        poison: bool | Literal["before"] = False,
         pattern: int = POISON,
         sessions: Sessions | None = None,
     ) -> None:
@@ -84,7 +84,7 @@ class Machine:
         self._placings: dict[tuple[tuple[str, int], ...], Placing] = {}
         self._constants: dict[str, Any] = {}
         self._pool: Bytes | None = None
-        self._ending = _ending(program) if poison else {}
+        self._ending = _ending(program) if poison is True else {}
         self._busy = Lock()
 
     def run(self, inputs: Mapping[str, Any], *, watch: Watch | None = None) -> Run:
@@ -124,7 +124,7 @@ class Machine:
 
     def _execute(self, instruction: Instruction, memory: _Memory) -> None:
         inputs = [memory.read(name) for name in instruction.inputs]
-        if self.poison:
+        if self.poison is True:
             memory.fill_before(instruction)
         try:
             results = self.sessions.run(instruction.kernel, inputs)

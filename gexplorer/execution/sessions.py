@@ -139,9 +139,9 @@ def _in_onnxruntime(model: onnx.ModelProto) -> Run:
 
 
 def _in_reference(model: onnx.ModelProto) -> Run:
-    from onnx.reference import ReferenceEvaluator
+    from gexplorer.ops.reference import reference_evaluator
 
-    evaluator = ReferenceEvaluator(model)
+    evaluator = reference_evaluator(model)
     names = [info.name for info in model.graph.input]
 
     def run(inputs: Sequence[Any]) -> list[Any]:

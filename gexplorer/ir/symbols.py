@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from math import gcd
 from weakref import WeakValueDictionary
@@ -85,7 +86,23 @@ Shape = tuple[Dim, ...]
 Terms = tuple[tuple[Monomial, int], ...]
 
 _interned: WeakValueDictionary[Terms, Symbol] = WeakValueDictionary()
-_operators: dict[str, tuple[str, int | Symbol, int | Symbol]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    """What an atom such as ``max(a, b)`` stands for."""
+
+    name: str
+    left: int | Symbol
+    right: int | Symbol
+    least: int | None  # its lower bound, worked out once: operators nest
+
+    @property
+    def operands(self) -> tuple[int | Symbol, int | Symbol]:
+        return self.left, self.right
+
+
+_operators: dict[str, _Operator] = {}
 
 
 def symbol(name: str) -> Symbol:
@@ -128,9 +145,9 @@ def _floor(a: Symbol, b: int) -> int | Symbol:
         return floor_div(reduced, b // common)  # pyright: ignore[reportReturnType]
     if len(varying) == 1 and varying[0][1] == 1 and len(varying[0][0]) == 1:
         (atom,) = varying[0][0]
-        name, inner, divisor = _operators.get(atom, ("", 0, 0))
-        if name == "floor" and isinstance(divisor, int) and divisor > 0:
-            merged = floor_div(inner + (a - symbol(atom)) * divisor, divisor * b)
+        inner = _operators.get(atom)
+        if inner is not None and inner.name == "floor" and isinstance(inner.right, int) and inner.right > 0:
+            merged = floor_div(inner.left + (a - symbol(atom)) * inner.right, inner.right * b)
             assert merged is not None
             return merged
     return _operator("floor", a, b)
@@ -197,7 +214,7 @@ def base_atoms(dim: Dim) -> frozenset[str]:
     found: set[str] = set()
     for atom in dim.atoms:
         if atom in _operators:
-            found.update(*(base_atoms(operand) for operand in _operators[atom][1:]))  # pyright: ignore
+            found.update(*(base_atoms(operand) for operand in _operators[atom].operands))
         else:
             found.add(atom)
     return frozenset(found)
@@ -228,7 +245,8 @@ def operands(dim: Dim) -> tuple[str, int | Symbol, int | Symbol] | None:
     """The operator (``floor``, ``max``, ``min``) and its operands where a dimension is one, else None."""
     if not isinstance(dim, Symbol) or len(dim.terms) != 1:
         return None
-    return _operators.get(str(dim))
+    found = _operators.get(str(dim))
+    return None if found is None else (found.name, found.left, found.right)
 
 
 def product(dims: Iterable[Dim]) -> Dim:
@@ -260,7 +278,8 @@ def _operator(name: str, a: int | Symbol, b: int | Symbol) -> Symbol:
     text = f"floor(({left})/({right}))" if name == "floor" else f"{name}({left}, {right})"
     if len(text) > _LONGEST_OPERATOR:
         return symbol(f"{name}#{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}")
-    _operators.setdefault(text, (name, a, b))
+    if text not in _operators:
+        _operators[text] = _Operator(name, a, b, _bound_of_operator(name, a, b))
     return symbol(text)
 
 
@@ -269,15 +288,19 @@ def _resolve(atom: str, values: Mapping[str, Dim]) -> Dim:
         return values[atom]
     if atom not in _operators:
         return symbol(atom)
-    name, a, b = _operators[atom]
-    return _OPERATORS[name](substitute(a, values), substitute(b, values))
+    found = _operators[atom]
+    return _OPERATORS[found.name](substitute(found.left, values), substitute(found.right, values))
 
 
 def _atom_bound(atom: str) -> int | None:
     """The lower bound of an atom; None for an operator without one, or too long to be known."""
-    if atom not in _operators:
-        return None if _OPAQUE.fullmatch(atom) else 0
-    name, a, b = _operators[atom]
+    found = _operators.get(atom)
+    if found is not None:
+        return found.least
+    return None if _OPAQUE.fullmatch(atom) else 0
+
+
+def _bound_of_operator(name: str, a: int | Symbol, b: int | Symbol) -> int | None:
     low, high = lower_bound(a), lower_bound(b)
     if name == "max":
         return max((bound for bound in (low, high) if bound is not None), default=None)
@@ -409,9 +432,10 @@ def _parse(text: str) -> int | Symbol | None:
                 atom = text[current.start : position]
                 if len(atom) > _LONGEST_OPERATOR:
                     return None
-                made = _OPERATORS[current.operator](current.left, operand)
-                if not isinstance(made, Symbol) or made.terms != (((atom,), 1),):
-                    return None
+                if atom not in _operators:
+                    made = _OPERATORS[current.operator](current.left, operand)
+                    if not isinstance(made, Symbol) or made.terms != (((atom,), 1),):
+                        return None
                 current = around.pop()
                 current.atoms.append(atom)
                 continue

@@ -28,7 +28,9 @@ class DifferenceWidget(anywidget.AnyWidget):
     _css = _STATIC / "gexplorer.css"
     selection = traitlets.Dict().tag(sync=True)
     theme = traitlets.Enum(["auto", "light", "dark"], "auto").tag(sync=True)
-    height = traitlets.Int(640).tag(sync=True)
+    height = traitlets.Int(760).tag(sync=True)
+    # Switches are grey, and say why.
+    fixed = traitlets.Unicode("This compares two compilations and cannot compile again.").tag(sync=True)
 
     def __init__(self, document: Document, own: Mapping[str, bytes], **traits: Any) -> None:
         self._document, self._own = document, own
@@ -45,5 +47,4 @@ class DifferenceWidget(anywidget.AnyWidget):
             buffers = [self._own.get(name) or parts[name] for name in names]
             self.send({"type": "parts", "names": names}, buffers)
         elif kind == "change":
-            said = "This compares two compilations and cannot compile again."
-            self.send({"type": "failure", "message": said})
+            self.send({"type": "failure", "message": self.fixed})

@@ -14,6 +14,7 @@ from gexplorer.jupyter.workbench import Wish, Workbench
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
+    from gexplorer.display import Displayed
     from gexplorer.jupyter.controls import Controls
 
 _STATIC = Path(__file__).parent.parent / "static"
@@ -21,7 +22,7 @@ _STATIC = Path(__file__).parent.parent / "static"
 # Parts that each panel reads besides those that tell where one is (the panels' ``needs`` in widgets/src/tabs).
 PANELS: Mapping[str, tuple[str, ...]] = {
     "graph": ("scenes", "cost"),
-    "memory": ("memory",),
+    "memory": ("memory", "cost"),
     "schedule": ("schedule",),
     "traffic": ("cost",),
     "roofline": ("cost",),
@@ -43,22 +44,46 @@ class _Live(anywidget.AnyWidget):
             ``position``. Set it to choose from Python.
         theme: ``auto``, ``light`` or ``dark``.
         height: in px.
+        static: a picture as HTML, for a notebook that is opened without its kernel; it comes with the first parts.
     """
 
     _css = _STATIC / "gexplorer.css"
     selection = traitlets.Dict().tag(sync=True)
     theme = traitlets.Enum(["auto", "light", "dark"], "auto").tag(sync=True)
     height = traitlets.Int(760).tag(sync=True)
+    static = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, compilation: Compilation, wanted: Sequence[str] | None = None, **traits: Any) -> None:
         self._listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._changes: dict[str, Any] = {}
+        self._shown: dict[str, Any] = {}
         super().__init__(**traits)
         self._bench = Workbench(compilation, self._post, wanted)
         self.on_msg(self._hear)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.compilation.source.name!r})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The widget, and the static picture for whoever cannot show one."""
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is None:
+            return None
+        from gexplorer.render.display import bundle
+
+        still = {kind: data for kind, data in bundle(self._still()).items() if kind == "text/html"}
+        return {**made[0], **still}, made[1]
+
+    def _page(self) -> str:
+        """The static picture as a whole page."""
+        from gexplorer.render.display import shown
+        from gexplorer.render.page import plain_page
+
+        return plain_page(repr(self), shown(self._still()))
+
+    def _still(self) -> Displayed:
+        """The result whose static picture stands for the widget."""
+        return self.compilation
 
     @property
     def compilation(self) -> Compilation:
@@ -108,6 +133,12 @@ class _Live(anywidget.AnyWidget):
 
     def _post(self, message: dict[str, Any], buffers: Sequence[bytes]) -> None:
         self.send(message, list(buffers))
+        if message["type"] == "parts":
+            self._shown = dict(message.get("changes", self._shown))
+            if not self.static:
+                self.static = self._page()
+        elif message["type"] == "failure":
+            self._changes = dict(self._shown)  # the last good picture stays, and so does what it shows
         for listener in self._listeners:
             listener(message)
 
@@ -176,3 +207,19 @@ class PanelWidget(_Live):
         # Each panel has a module of its own: a notebook keeps a copy for every widget.
         self._esm = (_STATIC / f"panel-{panel}.js").read_text("utf-8")
         super().__init__(compilation, (*_WHERE, *PANELS[panel]), panel=panel, **traits)
+
+    def _still(self) -> Displayed:
+        compilation = self.compilation
+        found: dict[str, Displayed] = {
+            "graph": compilation.steps[-1],
+            "memory": compilation.memory,
+            "schedule": compilation.schedule,
+            "traffic": compilation.cost,
+            "roofline": compilation.cost,
+            "tiling": compilation.kernels,
+            "kernel": compilation.kernels,
+            "time": compilation.steps,
+            "rules": compilation.steps,
+            "log": compilation.steps,
+        }
+        return found.get(self.panel, compilation)

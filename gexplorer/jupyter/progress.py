@@ -1,11 +1,12 @@
-"""A progress bar in a notebook, for compilations that take longer than a second."""
+"""A progress bar for whoever waits longer than a second: below the cell in a notebook, on stderr in a terminal."""
 
 from __future__ import annotations
 
+import contextvars
 import sys
+import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from time import monotonic
 from typing import Any
 
 from gexplorer.passes.manager import Progress
@@ -14,10 +15,25 @@ Tell = Callable[[Progress], None]
 # Nothing is shown for work that is shorter, in seconds.
 DELAY_S = 1.0
 
+# Whether somebody further out is told already: what it calls must not open a bar of its own.
+_is_watched = contextvars.ContextVar("gexplorer_is_watched", default=False)
 
-def watched(tell: Tell | None) -> AbstractContextManager[Tell | None]:
-    """Who is told how far the work is: a bar where it runs in a notebook and nobody else is named."""
-    return nullcontext(tell) if tell is not None or not in_notebook() else bar()
+
+@contextmanager
+def watched(tell: Tell | None = None, what: str = "working") -> Generator[Tell | None]:
+    """Who is told how far the work is: a bar where a person waits and nobody else is named.
+
+    Args:
+        tell: who is named.
+        what: what is done, for work that tells nothing on its way.
+    """
+    opened = nullcontext(tell) if tell is not None or _is_watched.get() else _bar(what)
+    mark = _is_watched.set(True)
+    try:
+        with opened as told:
+            yield told
+    finally:
+        _is_watched.reset(mark)
 
 
 def in_notebook() -> bool:
@@ -26,32 +42,85 @@ def in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
+def _bar(what: str) -> AbstractContextManager[Tell | None]:
+    if in_notebook():
+        return bar(what)
+    return line(what) if sys.stderr is not None and sys.stderr.isatty() else nullcontext()
+
+
 @contextmanager
-def bar() -> Generator[Tell]:
-    """A bar below the cell while work lasts; it goes away also where the work fails or is interrupted.
+def line(what: str) -> Generator[Tell]:
+    """A line on stderr while work lasts; a terminal is left as it was, whatever ends the work."""
+    from gexplorer.render.terminal import ProgressLine
 
-    It is an output that is taken back, so that it is not saved with the notebook.
+    shown = ProgressLine(DELAY_S, what)
+    try:
+        yield shown.tell
+    finally:
+        shown.clear()
+
+
+@contextmanager
+def bar(what: str = "working") -> Generator[Tell]:
+    """A bar below the cell while work lasts; it goes away also where the work fails or is interrupted."""
+    shown = _NotebookBar(what)
+    try:
+        yield shown.tell
+    finally:
+        shown.close()
+
+
+class _NotebookBar:
+    """The bar of one cell.
+
+    A timer opens it, so that work shows that tells nothing for long. It is an output that is taken back, so that it is
+    not saved with the notebook; tqdm's leaves an empty box behind, and appears with the second message at the soonest.
     """
-    start = monotonic()
-    shown: list[tuple[Any, Any, Any]] = []
 
-    def tell(progress: Progress) -> None:
-        if not shown and monotonic() - start >= DELAY_S:
+    def __init__(self, what: str) -> None:
+        self._text, self._done, self._total = f"{what} …", 0, 0
+        self._parts: tuple[Any, Any, Any] | None = None
+        self._is_closed = False
+        self._lock = threading.Lock()
+        # The context holds the cell that the output belongs to.
+        context = contextvars.copy_context()
+        self._timer = threading.Timer(DELAY_S, context.run, (self._open,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def tell(self, progress: Progress) -> None:
+        """Notes how far the work is."""
+        self._text = f"{progress.name.replace('_', ' ')} {progress.done}/{progress.total}"
+        self._done, self._total = progress.done, progress.total
+        with self._lock:
+            self._draw()
+
+    def close(self) -> None:
+        """Takes it away, or sees to it that it never comes."""
+        self._timer.cancel()
+        with self._lock:
+            self._is_closed = True
+            if self._parts is not None:
+                widget, label, handle = self._parts
+                handle.update({"text/plain": ""}, raw=True)  # nbconvert warns of an output with nothing in it
+                widget.close()
+                label.close()
+
+    def _open(self) -> None:
+        with self._lock:
+            if self._is_closed:
+                return
             import ipywidgets
             from IPython.display import display
 
             widget = ipywidgets.IntProgress(layout={"width": "20em"})
             label = ipywidgets.Label()
-            box = ipywidgets.HBox([widget, label])
-            shown.append((widget, label, display(box, display_id=True)))
-        for widget, label, _ in shown:
-            widget.max, widget.value = progress.total, progress.done
-            label.value = f"{progress.name.replace('_', ' ')} {progress.done}/{progress.total}"
+            self._parts = (widget, label, None)
+            self._draw()
+            self._parts = (widget, label, display(ipywidgets.HBox([widget, label]), display_id=True))
 
-    try:
-        yield tell
-    finally:
-        for widget, label, handle in shown:
-            handle.update({"text/plain": ""}, raw=True)  # nbconvert warns of an output with nothing in it
-            widget.close()
-            label.close()
+    def _draw(self) -> None:
+        if self._parts is not None:
+            widget, label, _ = self._parts
+            widget.max, widget.value = self._total or 1, self._done
+            label.value = self._text

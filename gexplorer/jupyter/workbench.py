@@ -10,6 +10,7 @@ from typing import Any
 
 from gexplorer.compiler import Compilation, compile_source
 from gexplorer.errors import GexplorerError
+from gexplorer.jupyter.warm import warm
 from gexplorer.passes.manager import Progress
 from gexplorer.render.document import Document, document
 
@@ -116,14 +117,21 @@ class Workbench:
                 if wish is not None or everything:
                     self._send(self._names(), wish)
                 self._send(asked, None)
+                if everything:
+                    warm()
             except _Superseded:
                 with self._lock:
                     self._everything |= everything
                     self._asked = [*asked, *(name for name in self._asked if name not in asked)]
             except GexplorerError as error:
-                self._post({"type": "failure", "message": str(error)}, ())
+                self._fail(str(error))
             except Exception as error:
-                self._post({"type": "failure", "message": f"{type(error).__name__}: {error}"}, ())
+                self._fail(f"{type(error).__name__}: {error}")
+
+    def _fail(self, message: str) -> None:
+        """Says what went wrong, in one line; who has asked for something else meanwhile need not know."""
+        if self._wish is None:
+            self._post({"type": "failure", "message": " ".join(message.split())}, ())
 
     def _compile(self, wish: Wish) -> None:
         if not wish.changes:
@@ -149,13 +157,15 @@ class Workbench:
         """Sends those parts that the front end does not have yet."""
         whole = self._whole()
         made: dict[str, bytes] = {}
-        for name in names:
-            self._stop_if_superseded()
+        for number, name in enumerate(names):
+            self._tell(Progress(f"drawing {name}", number, len(names)))
             if name in whole.parts:
                 made[name] = whole.parts[name]
         new = {name: data for name, data in made.items() if self._sent.get(name) != data}
         gone = [name for name in self._sent if name not in whole.parts]
         if not new and wish is None:
+            if names:  # nothing is under way any more
+                self._post({"type": "work", "done": 1, "total": 1, "text": ""}, ())
             return
         message: dict[str, Any] = {"type": "parts", "names": list(new), "gone": gone}
         if wish is not None:

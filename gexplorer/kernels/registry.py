@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Hashable
 from functools import cache
 
 import gexplorer.kernels.generators
+from gexplorer.discovery import instances_of
 from gexplorer.kernels.generator import AnyGenerator, Generator
 
 _registered: dict[str, AnyGenerator] = {}
@@ -35,16 +34,4 @@ def generator_of(kernel: Hashable) -> AnyGenerator:
 
 @cache
 def _discovered() -> tuple[AnyGenerator, ...]:
-    package = gexplorer.kernels.generators
-    modules = [
-        importlib.import_module(f"{package.__name__}.{info.name}") for info in pkgutil.iter_modules(package.__path__)
-    ]
-    return tuple(
-        item()
-        for module in modules
-        for item in vars(module).values()
-        if isinstance(item, type)
-        and issubclass(item, Generator)
-        and hasattr(item, "name")
-        and item.__module__ == module.__name__
-    )
+    return instances_of(gexplorer.kernels.generators, Generator)

@@ -13,6 +13,7 @@ shortened in the middle when drawn.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from math import ceil
@@ -23,17 +24,21 @@ PADDING_X = 9.0
 PADDING_Y = 6.0
 GLYPH = 16.0
 """Room beside the title for the sign of the unit, or the badge of a repeated block."""
+CHEVRON = 12.0
 GAP = 6.0
 """Between a repeated block's label and its badge."""
 MIN_WIDTH = 92.0
 MAX_WIDTH = 220.0
 NODE_HEIGHT = 3 * LINE + 2 * PADDING_Y
+BOUNDARY_HEIGHT = 2 * LINE + 2 * PADDING_Y
+"""Of an input's or output's box: its name and its type."""
 CLOSED_HEIGHT = NODE_HEIGHT
 HEAD = 26.0
 INSET = 10.0
 STUB = 12.0
 MIDDLE = "…"
 
+_DIGITS = re.compile(r"[0-9]+")
 _NARROW = frozenset("iljI.,:;'|!()[]{}/ ftr`")
 _WIDE = frozenset("mwMW@%&—…")
 _BOLD = 1.09
@@ -69,10 +74,19 @@ def fitted(text: str, width: float, *, bold: bool = False) -> str:
     return _without_middle(text, low)
 
 
-def node_size(title: str, detail: str) -> tuple[float, float]:
-    """Width and height of a node's box, in px."""
-    inside = max(_wide(title, bold=True) + GLYPH, _wide(detail))
+def node_size(title: str, detail: str, *, opens: bool = False) -> tuple[float, float]:
+    """Width and height of a node's box, in px; ``opens``: a sign at its right says that there is more in it."""
+    inside = max(_wide(title, bold=True) + GLYPH + (CHEVRON if opens else 0.0), _wide(detail))
     return _clamped(inside), NODE_HEIGHT
+
+
+def boundary_size(name: str, detail: str) -> tuple[float, float]:
+    """Width and height of an input's or output's box, in px; its ends are round.
+
+    Names that differ by a number alone get boxes of one size: the caches of all layers look the same.
+    """
+    title = _DIGITS.sub("00", name) if len(name) <= 60 else name
+    return _clamped(max(_wide(title, bold=True), _wide(detail)) + GLYPH + GAP + PADDING_X), BOUNDARY_HEIGHT
 
 
 def closed_size(label: str, nodes: int, count: int) -> tuple[float, float]:

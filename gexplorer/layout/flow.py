@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gexplorer.ir.graph import Graph, Node, operation_key
-from gexplorer.layout.box import node_size
+from gexplorer.layout.boundary import INPUT, KINDS, OUTPUT, boundary, end_of, is_boundary
+from gexplorer.layout.box import boundary_size, node_size
 from gexplorer.layout.paths import Path, Paths, nested_graphs
 from gexplorer.layout.placement import Ints
 from gexplorer.ops.table import entry_of
@@ -28,13 +29,13 @@ class Flow:
     """The flow of one graph.
 
     Attributes:
-        nodes: numbers of the nodes, in program order.
+        nodes: numbers of the nodes, and of the graph's inputs and outputs (see ``boundary``), in program order.
         identity: by node, see ``Facts``.
         group: by node.
         order: by node.
-        edges: rows (from node, to node, value).
-        enters: rows (node, value) for inputs of the graph, and of graphs nested in it.
-        leaves: rows (node, value) for results of the graph, and of graphs nested in it.
+        edges: rows (from, to, value); nodes go by their identity.
+        enters: rows (node, value) for inputs of the graphs nested in it; nodes go by their identity.
+        leaves: rows (node, value) for results of the graphs nested in it; nodes go by their identity.
     """
 
     nodes: Ints
@@ -48,7 +49,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a picture needs to know of one node.
+    """What a picture needs to know of one node, or of one input or output of the graph.
 
     Attributes:
         identity: equal numbers for versions of one node.
@@ -92,7 +93,7 @@ class Atlas:
         self._child: dict[tuple[int, str], int] = {}
         self._identity: dict[tuple[Path, str], int] = {}
         self._kind: dict[object, int] = {}
-        self._sizes: dict[tuple[str, str], tuple[float, float]] = {}
+        self._sizes: dict[tuple[str, str, bool], tuple[float, float]] = {}
         self._details: dict[int, str] = {}
         self._inner_value: dict[tuple[Path, str], int] = {}
         self._outer_value: list[int] = []
@@ -107,12 +108,16 @@ class Atlas:
         table = np.zeros((len(numbering.nodes), 3), dtype=np.int64)
         table[:nodes] = self._table[:nodes]
         self._table = table
-        self.facts = {number: fact for number, fact in self.facts.items() if number < nodes}
+
+        def agrees(number: int) -> bool:
+            return end_of(number)[0] < values if is_boundary(number) else number < nodes
+
+        self.facts = {number: fact for number, fact in self.facts.items() if agrees(number)}
         self._inner_value = {
             key: value for key, value in self._inner_value.items() if self._outer_value[-2 - value] < values
         }
         self._flows = {
-            key: (graph, flow) for key, (graph, flow) in self._flows.items() if flow.nodes.max(initial=-1) < nodes
+            key: (graph, flow) for key, (graph, flow) in self._flows.items() if all(map(agrees, flow.nodes.tolist()))
         }
 
     def flow(self, graph: Graph) -> Flow:
@@ -133,8 +138,8 @@ class Atlas:
             inside, inner = waiting.pop()
             if inside:
                 scopes[inside] = frozenset(inner.values)
-            enters.update(self._values(inner.inputs, inside, scopes))
-            leaves += self._values(inner.outputs, inside, scopes)
+                enters.update(self._values(inner.inputs, inside, scopes))
+                leaves += self._values(inner.outputs, inside, scopes)
             for row in sorted(map(number, inner.nodes.values())):  # the same order in every run
                 fact = facts.get(row)
                 if fact is None:
@@ -144,16 +149,40 @@ class Atlas:
                 known.append(fact)
                 if fact.nested:
                     waiting += fact.nested
+        table = self._table[rows]
+        for side, names in ((INPUT, graph.inputs), (OUTPUT, graph.outputs)):
+            for name in dict.fromkeys(names):
+                row = boundary(self._numbering.value(name), side)
+                fact = facts.get(row)
+                if fact is None:
+                    fact = facts[row] = self._end(name, side)
+                rows.append(row)
+                known.append(fact)
+        table = np.concatenate(
+            [table, np.array([(f.identity, f.group, f.order) for f in known[len(table) :]], np.int64).reshape(-1, 3)]
+        )
         nodes = np.array(rows, dtype=np.int64)
-        nodes = nodes[np.lexsort((nodes, self._table[nodes, 2]))]
-        identity, group, order = self._table[nodes].T.copy()
-        return Flow(nodes, identity, group, order, *self._flowing(rows, known, enters, leaves))
+        sorted_ = np.lexsort((nodes, table[:, 2]))
+        identity, group, order = table[sorted_].T.copy()
+        return Flow(nodes[sorted_], identity, group, order, *self._flowing(table[:, 0], known, enters, leaves))
 
-    def _flowing(
-        self, rows: list[int], known: list[Facts], enters: set[int], leaves: list[int]
-    ) -> tuple[Ints, Ints, Ints]:
-        """Edges, entries and exits of nodes that are known."""
-        nodes = np.array(rows, dtype=np.int64)
+    def _end(self, name: str, side: int) -> Facts:
+        """An input or output of the whole graph."""
+        home, value, detail = self._paths.home(side, name), self._numbering.value(name), self._detail(name)
+        return Facts(
+            # Containers of nested graphs have paths of even length: this is nobody else's.
+            identity=self._identity.setdefault(((KINDS[side],), name), len(self._identity)),
+            group=self.group(home.path),
+            kind=self._kind.setdefault((KINDS[side], detail), len(self._kind)),
+            size=boundary_size(name, detail),
+            inputs=(value,) if side == OUTPUT else (),
+            outputs=(value,) if side == INPUT else (),
+            nested=(),
+            order=home.order,
+        )
+
+    def _flowing(self, nodes: Ints, known: list[Facts], enters: set[int], leaves: list[int]) -> tuple[Ints, Ints, Ints]:
+        """Edges, entries and exits of nodes, by identity, that are known."""
         made = np.array([value for fact in known for value in fact.outputs], dtype=np.int64)
         used = np.array([value for fact in known for value in fact.inputs], dtype=np.int64)
         maker = np.repeat(nodes, [len(fact.outputs) for fact in known])
@@ -254,14 +283,18 @@ class Atlas:
             found = self._details[id(value.type)] = detail_text(value.type)
         return found
 
+    def size(self, node: Node) -> tuple[float, float]:
+        """Width and height of a node's box, in px."""
+        return self._size(node, self._detail(node.outputs[0] if node.outputs else ""))
+
     def _size(self, node: Node, detail: str) -> tuple[float, float]:
-        key = (node.op, detail)
+        key = (node.op, detail, node.body is not None)
         found = self._sizes.get(key)
         if found is None:
             entry = entry_of(node)
             cann = entry.lowering.cann if entry is not None else ""
             title = f"{node.domain}.{node.op}" if node.domain and node.body is None else node.op
-            found = self._sizes[key] = node_size(max(title, cann, key=len), detail)
+            found = self._sizes[key] = node_size(max(title, cann, key=len), detail, opens=node.body is not None)
         return found
 
 

@@ -39,7 +39,7 @@ def focus(step: Step, rewrite: int, numbering: Numbering, hops: int = 2) -> dict
     names = [(old or new).name for old, new in changed_nodes(record.changes)]  # pyright: ignore[reportOptionalMemberAccess]
     touched = np.array(sorted({atlas.identity(name, inside) for name in (*names, record.node)} - {-1}), dtype=np.int64)
     chosen = touched
-    edges = np.concatenate([_by_identity(flow) for flow in (before, after)])
+    edges = np.concatenate([_drawn_through(flow) for flow in (before, after)])
     for _ in range(hops):
         near = edges[np.isin(edges[:, 0], chosen) | np.isin(edges[:, 1], chosen), :2]
         more = np.unique(np.concatenate([chosen, near.reshape(-1)]))
@@ -51,11 +51,9 @@ def focus(step: Step, rewrite: int, numbering: Numbering, hops: int = 2) -> dict
     return scenes.part()
 
 
-def _by_identity(flow: Flow) -> Ints:
-    """Edges between identities of nodes, those of values with very many users left out."""
+def _drawn_through(flow: Flow) -> Ints:
+    """Edges, those of values with very many users left out."""
     if not len(flow.edges):
         return flow.edges[:, :2]
     users = np.bincount(flow.edges[:, 2])[flow.edges[:, 2]]
-    order = np.argsort(flow.nodes)
-    at = order[np.searchsorted(flow.nodes[order], flow.edges[users <= MOST_USERS][:, :2])]
-    return flow.identity[at]
+    return flow.edges[users <= MOST_USERS][:, :2]

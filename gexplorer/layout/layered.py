@@ -25,6 +25,7 @@ def lay_out(
     *,
     values: ArrayLike | None = None,
     seeds: ArrayLike | None = None,
+    on_top: ArrayLike | None = None,
 ) -> Placement:
     """Lays out a graph from top to bottom.
 
@@ -39,6 +40,7 @@ def lay_out(
         heads: box that each edge enters; not the same one.
         values: what flows along each edge, by number; without it, what leaves a box is one value.
         seeds: x of the boxes in an earlier picture, NaN where there is none; their order is kept if it is any good.
+        on_top: boxes that do not move down to what they feed.
     """
     width, height = np.asarray(widths, dtype=np.float64), np.asarray(heights, dtype=np.float64)
     tail, head = np.asarray(tails, dtype=np.int64), np.asarray(heads, dtype=np.int64)
@@ -46,7 +48,8 @@ def lay_out(
     count = len(width)
     upper, lower, order = downwards(count, tail, head)
     hub = _many_users(value, head)
-    rank = ranks(count, upper, lower, order, hub.astype(np.int64))
+    top = None if on_top is None else np.asarray(on_top, dtype=np.bool_)
+    rank = ranks(count, upper, lower, order, hub.astype(np.int64), top)
     cut = hub | (rank[lower] - rank[upper] > LONGEST_SPAN) | _scattered(value, rank[lower])
     drawn = np.flatnonzero(~cut)
     upper, lower = upper[drawn], lower[drawn]

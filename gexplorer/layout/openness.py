@@ -62,8 +62,8 @@ def _open(shown: dict[int, list[tuple[int, Room]]], looks: set[int]) -> list[Roo
 
 
 def _enter(room: Room, depth: int, shown: dict[int, list[tuple[int, Room]]]) -> int:
-    """Adds the containers in a room to those that are shown; returns how many boxes the room has."""
+    """Adds the containers in a room to those that are shown, mere inputs apart; returns how many boxes the room has."""
     for box in room.boxes:
-        if isinstance(box, Room):
+        if isinstance(box, Room) and box.nodes:
             shown.setdefault(box.look, []).append((depth, box))
     return len(room.boxes)

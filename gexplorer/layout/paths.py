@@ -11,10 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from gexplorer.ir.graph import Graph, Graphs, Node, program_key
 from gexplorer.layout.blocks import repeated_runs
+from gexplorer.layout.boundary import End, Home, homes
 
 Path = tuple[str, ...]
 
@@ -74,6 +76,7 @@ class Paths:
 
     def __init__(self, source: Graph | None) -> None:
         self._by_graph: dict[Path, dict[str, Path]] = {}
+        self._source = source
         waiting: list[tuple[Path, Graph]] = [((), source)] if source is not None else []
         while waiting:
             inside, graph = waiting.pop()
@@ -81,6 +84,14 @@ class Paths:
             for name in graph.nested:
                 node = graph.nodes[name]
                 waiting += [((*inside, name, within), inner) for within, inner in nested_graphs(node)]
+
+    @cached_property
+    def _homes(self) -> dict[End, Home]:
+        return homes(self._source, self._by_graph[()]) if self._source is not None else {}
+
+    def home(self, side: int, name: str) -> Home:
+        """Where an input or output of the whole graph stands; around everything where the source has none such."""
+        return self._homes.get((side, name)) or Home((), 0)
 
     def of(self, node: Node, inside: Path = ()) -> Path:
         """The path of a node of any step; ``inside`` names the nested graph it is in."""

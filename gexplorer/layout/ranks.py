@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gexplorer.layout.placement import Ints
+from gexplorer.layout.placement import Bools, Ints
 
 
 def neighbour_lists(count: int, source: Ints, target: Ints) -> list[list[int]]:
@@ -57,7 +57,7 @@ def downwards(count: int, tails: Ints, heads: Ints) -> tuple[Ints, Ints, list[in
     return np.where(turned, heads, tails), np.where(turned, tails, heads), order
 
 
-def ranks(count: int, tails: Ints, heads: Ints, order: Sequence[int], loose: Ints) -> Ints:
+def ranks(count: int, tails: Ints, heads: Ints, order: Sequence[int], loose: Ints, on_top: Bools | None = None) -> Ints:
     """Ranks by longest path; then what feeds at least as much as it is fed moves down to its users.
 
     Args:
@@ -66,6 +66,7 @@ def ranks(count: int, tails: Ints, heads: Ints, order: Sequence[int], loose: Int
         heads: of the edges.
         order: the nodes, every tail before its heads.
         loose: 1 for edges that count for the longest path but pull nothing near.
+        on_top: nodes that do not move down.
 
     Returns:
         The rank of each node; from 0, without gaps.
@@ -80,6 +81,9 @@ def ranks(count: int, tails: Ints, heads: Ints, order: Sequence[int], loose: Int
     tight = loose == 0
     pulls_down: list[int] = np.bincount(tails[tight], minlength=count).tolist()
     pulls_up: list[int] = np.bincount(heads[tight], minlength=count).tolist()
+    if on_top is not None:
+        for node in np.flatnonzero(on_top).tolist():
+            pulls_up[node] = count + len(tails)
     for node in reversed(order):
         if followers[node] and pulls_down[node] >= pulls_up[node]:
             rank[node] = min([rank[follower] for follower in followers[node]]) - 1

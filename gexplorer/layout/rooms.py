@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gexplorer.layout.boundary import INPUT, end_of, is_boundary
 from gexplorer.layout.box import closed_size
 from gexplorer.layout.flow import Atlas
 from gexplorer.layout.union import BOTH, CHANGED, Union
@@ -27,13 +28,14 @@ class Room:
         shape: equal numbers for containers that a layout cannot tell apart.
         count: how often it stands there; 1 unless repeated.
         instances: those that are alike, itself not among them.
-        boxes: numbers of nodes, and rooms.
+        boxes: numbers of nodes, inputs and outputs, and rooms.
         names: by box, what it is called from step to step: identity of the node, or -1 - group.
         sizes: width and height of each box, in px.
         status: of each box, see ``Union``.
         edges: rows (from, to, value, status) of boxes of this room.
         stubs: rows (box, side, value).
-        nodes: how many are inside, at any depth.
+        on_top: which boxes are inputs of the whole graph, that stand above all else.
+        nodes: how many are inside, at any depth; inputs and outputs do not count.
         total: the status of all that is inside.
     """
 
@@ -50,6 +52,7 @@ class Room:
     status: tuple[int, ...]
     edges: tuple[tuple[int, int, int, int], ...]
     stubs: tuple[tuple[int, int, int], ...]
+    on_top: tuple[int, ...]
     nodes: int
     total: int
 
@@ -133,14 +136,18 @@ class Rooms:
         looks: list[object] = []
         states: list[int] = []
         nodes = 0
-        for box in drawn:
+        on_top: list[int] = []
+        for position, box in enumerate(drawn):
             if isinstance(box, int):
                 fact = self.atlas.facts[box]
                 names.append(fact.identity)
                 sizes.append(fact.size)
                 looks.append(fact.kind)
                 states.append(first[box])
-                nodes += 1
+                if not is_boundary(box):
+                    nodes += 1
+                elif not group and end_of(box)[1] == INPUT:
+                    on_top.append(position)
             else:
                 names.append(-1 - box.group)
                 sizes.append(_size(box))
@@ -154,7 +161,7 @@ class Rooms:
         number: dict[int, int] = {}
         ends = tuple([(box, side, number.setdefault(value, len(number))) for box, side, value in stubs])
         lines = tuple([(a, b, number.setdefault(value, len(number))) for a, b, value, _ in edges])
-        shape = self._shapes.setdefault((tuple(sizes), lines, ends), len(self._shapes))
+        shape = self._shapes.setdefault((tuple(sizes), lines, ends, tuple(on_top)), len(self._shapes))
         look = self._look((shape, tuple(looks), status, tuple([bits for _, _, _, bits in edges])))
         nested = self.atlas.nested[group]
         return Room(
@@ -171,6 +178,7 @@ class Rooms:
             status=status,
             edges=edges,
             stubs=stubs,
+            on_top=tuple(on_top),
             nodes=nodes,
             total=_total(status),
         )
@@ -203,6 +211,7 @@ class Rooms:
                 status=one.status,
                 edges=one.edges,
                 stubs=one.stubs,
+                on_top=one.on_top,
                 nodes=one.nodes,
                 total=one.total,
             )
@@ -275,7 +284,7 @@ def _total(status: Iterable[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What is in one container: boxes as numbers of nodes, or -1 - index of a container of the picture."""
+    """What is in one container: boxes as numbers of nodes, inputs and outputs, or -1 - index of a container."""
 
     boxes: list[int]
     status: list[int]

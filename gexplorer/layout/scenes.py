@@ -15,17 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gexplorer.ir.graph import Graph
+from gexplorer.layout.bodies import Bodies
+from gexplorer.layout.boundary import KINDS, end_of, is_boundary
 from gexplorer.layout.flow import Atlas
-from gexplorer.layout.layered import lay_out
 from gexplorer.layout.openness import opened
 from gexplorer.layout.paths import Paths
 from gexplorer.layout.rooms import Room, Rooms, RoomsState
+from gexplorer.layout.template import Sketch, int32, laid_out
 from gexplorer.layout.union import Union, united
 from gexplorer.trace.records import Step
 from gexplorer.views.explorer.numbering import Numbering
 
 # So many boxes of closed containers are laid out in advance, over all pictures; more only when asked for.
 IN_ADVANCE = 12_000
+_NOTHING = Sketch((), (), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class _Mark:
     templates: int
     strings: int
     spent: int
+    bodies: int
+    ends: int
 
 
 @dataclass(slots=True)
@@ -76,6 +81,7 @@ class Scenes:
         steps: by picture, index of the step; -1 for the result alone.
         containers: of all pictures.
         templates: of all containers.
+        ends: inputs and outputs of the graph: the container that stands for it, and its value.
     """
 
     numbering: Numbering
@@ -86,6 +92,8 @@ class Scenes:
     steps: list[int] = field(default_factory=list[int])
     containers: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
     templates: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
+    ends: list[tuple[int, int]] = field(default_factory=list["tuple[int, int]"])
+    _bodies: Bodies = field(init=False)
     _string: dict[str, int] = field(default_factory=dict[str, int])
     _drawn: dict[Room, _Drawn] = field(default_factory=dict[Room, _Drawn])
     _by_group: dict[int, _Drawn] = field(default_factory=dict[int, _Drawn])
@@ -95,6 +103,10 @@ class Scenes:
     _waiting: dict[int, Room] = field(default_factory=dict[int, Room])
     _spent: int = 0
     _marks: list[_Mark] = field(default_factory=list["_Mark"])
+
+    def __post_init__(self) -> None:
+        """The bodies of kernels share strings and templates with the pictures."""
+        self._bodies = Bodies(self.atlas, self._text, self._template_of)
 
     @classmethod
     def empty(cls, steps: Sequence[Step], numbering: Numbering) -> Scenes:
@@ -124,6 +136,8 @@ class Scenes:
         self._template = {key: drawn for key, drawn in self._template.items() if drawn.number < mark.templates}
         self._waiting = {number: room for number, room in self._waiting.items() if number < mark.containers}
         self._drawn, self._by_group, self._open, self._spent = mark.drawn, mark.by_group, mark.open, mark.spent
+        self._bodies.back_to(mark.bodies)
+        del self.ends[mark.ends :]
         return self
 
     def add(self, wanted: _Wanted) -> int:
@@ -132,6 +146,7 @@ class Scenes:
         union = united(self.atlas, self.atlas.flow(before), self.atlas.flow(after))
         drawn, by_group = self.picture(union, wanted.step)
         sizes = (len(self.containers), len(self.templates), len(self.strings), self._spent)
+        sizes = (*sizes, len(self._bodies.made), len(self.ends))
         self._marks.append(_Mark(wanted.step, before, after, self.rooms.state, drawn, by_group, self._open, *sizes))
         return len(self.roots) - 1
 
@@ -150,6 +165,7 @@ class Scenes:
             if where is not None:
                 by_group.setdefault(room.group, where)
             numbers[room] = self._emit(room, where, room.look in looks or room is whole, numbers)
+        self._bodies.add(union.nodes, self.numbering)
         self._drawn, self._by_group = drawn, by_group
         self.roots.append(numbers[whole])
         self.steps.append(index)
@@ -159,10 +175,15 @@ class Scenes:
         """The part as the document has it."""
         return {
             "strings": list(self.strings),
-            "roots": _int32(self.roots),
-            "steps": _int32(self.steps),
+            "roots": int32(self.roots),
+            "steps": int32(self.steps),
             "containers": list(self.containers),
             "templates": list(self.templates),
+            "ends": {
+                "container": int32([one for one, _ in self.ends]),
+                "value": int32([value for _, value in self.ends]),
+            },
+            "bodies": self._bodies.part(),
         }
 
     def _draw(self, room: Room, drawn: dict[Room, _Drawn]) -> _Drawn:
@@ -184,9 +205,10 @@ class Scenes:
         key = (shape, None if seeds is None else seeds.tobytes())
         found = self._template.get(key)
         if found is None:
-            template, cut_edges = template_of(room, seeds)
-            found = _Drawn(len(self.templates), {}, *cut_edges, shape)
-            self.templates.append(template)
+            laid = laid_out(_sketch(room), seeds)
+            found = _Drawn(len(self.templates), {}, laid.drawn, laid.cut, shape)
+            ends = [(box, side) for box, side, _ in _stubs(room, laid.cut)]
+            self.templates.append(_with_stubs(laid.template, ends))
             self._spent += len(room.boxes)
             self._template[key] = found
         return _Drawn(found.number, _named(room, self.templates[found.number]), found.drawn, found.cut, shape)
@@ -205,7 +227,10 @@ class Scenes:
         return number
 
     def _emit(self, room: Room, where: _Drawn | None, is_open: bool, numbers: dict[Room, int]) -> int:
-        members = [box if isinstance(box, int) else -1 - numbers[box] for box in room.boxes]
+        members = [
+            (box if not is_boundary(box) else -1 - self._end(box)) if isinstance(box, int) else -1 - numbers[box]
+            for box in room.boxes
+        ]
         key = (room, is_open, -1 if where is None else where.number, tuple(members))
         found = self._container.get(key)
         if found is None:
@@ -217,15 +242,50 @@ class Scenes:
                     "label": self._text(room.label),
                     "kind": room.kind,
                     "count": room.count,
-                    "instances": _int32([numbers[one] for one in room.instances]),
+                    "instances": int32([numbers[one] for one in room.instances]),
                     "open": is_open,
-                    "members": _int32(members),
+                    "members": int32(members),
                     "status": np.array(room.status, dtype=np.uint8),
                     "nodes": room.nodes,
                     **self._lines(room, where),
                 }
             )
         return found
+
+    def _end(self, number: int) -> int:
+        """The container that stands for an input or output of the graph: there is nothing in it."""
+        found = self._container.get(number)
+        if found is None:
+            found = self._container[number] = len(self.containers)
+            value, side = end_of(number)
+            self.ends.append((found, value))
+            self.containers.append(
+                {
+                    "label": self._text(self.numbering.values[value]),
+                    "kind": KINDS[side],
+                    "count": 1,
+                    "instances": int32([]),
+                    "open": False,
+                    "members": int32([]),
+                    "status": np.zeros(0, dtype=np.uint8),
+                    "nodes": 0,
+                    "template": self._template_of(_NOTHING)[0],
+                    "edge_values": int32([]),
+                    "edge_status": np.zeros(0, dtype=np.uint8),
+                    "stub_values": int32([]),
+                }
+            )
+        return found
+
+    def _template_of(self, sketch: Sketch) -> tuple[int, tuple[int, ...]]:
+        """The template of what is no room (the body of a kernel, or nothing), and which edges are stubs in it."""
+        found = self._template.get(sketch)
+        if found is None:
+            laid = laid_out(sketch)
+            found = self._template[sketch] = _Drawn(len(self.templates), {}, laid.drawn, laid.cut, -1)
+            cut = [end for one in laid.cut for end in ((sketch.edges[one][0], 1), (sketch.edges[one][1], 0))]
+            self.templates.append(_with_stubs(laid.template, [*sketch.ends, *cut]))
+        return found.number, found.cut
 
     def _lines(self, room: Room, where: _Drawn | None) -> dict[str, object]:
         """What a container's entry says of its template."""
@@ -234,9 +294,9 @@ class Scenes:
         stubs = _stubs(room, cut) if where is not None else []
         return {
             "template": -1 if where is None else where.number,
-            "edge_values": _int32([edges[one][2] for one in drawn]),
+            "edge_values": int32([edges[one][2] for one in drawn]),
             "edge_status": np.array([edges[one][3] for one in drawn], dtype=np.uint8),
-            "stub_values": _int32([value for _, _, value in stubs]),
+            "stub_values": int32([value for _, _, value in stubs]),
         }
 
     def _height(self, where: _Drawn) -> float:
@@ -286,42 +346,6 @@ def scenes_of(steps: Sequence[Step], numbering: Numbering, previous: Scenes | No
     return scenes
 
 
-def template_of(
-    room: Room, seeds: NDArray[np.float64] | None = None
-) -> tuple[dict[str, object], tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Lays a room out with its containers closed.
-
-    Returns:
-        The template as the document has it; and which of the room's edges it draws, and which are stubs.
-    """
-    sizes = np.array(room.sizes, dtype=np.float64).reshape(-1, 2)
-    edges = np.array(room.edges, dtype=np.int64).reshape(-1, 4)
-    placed = lay_out(sizes[:, 0], sizes[:, 1], edges[:, 0], edges[:, 1], values=_flows(room), seeds=seeds)
-    drawn, cut = tuple(placed.drawn.tolist()), tuple(placed.cut.tolist())
-    stubs = _stubs(room, cut)
-    # The front end draws from box to box; the template holds the points between.
-    counts = np.diff(placed.route_at)
-    inner = np.ones(len(placed.route), dtype=np.bool_)
-    inner[placed.route_at[:-1][counts > 0]] = inner[placed.route_at[1:][counts > 0] - 1] = False
-    route_at = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.maximum(counts - 2, 0))])
-    template: dict[str, object] = {
-        "width": round(placed.width),
-        "height": round(placed.height),
-        "x": _whole(placed.x),
-        "y": _whole(placed.y),
-        "w": _whole(sizes[:, 0]),
-        "h": _whole(sizes[:, 1]),
-        "rank": _int32(placed.rank),
-        "edge_from": _int32(edges[placed.drawn, 0]),
-        "edge_to": _int32(edges[placed.drawn, 1]),
-        "route_at": _int32(route_at),
-        "route": _whole(placed.route[inner].reshape(-1)),
-        "stub_box": _int32([box for box, _, _ in stubs]),
-        "stub_side": np.array([side for _, side, _ in stubs], dtype=np.uint8),
-    }
-    return template, (drawn, cut)
-
-
 def _stubs(room: Room, cut: Sequence[int]) -> list[tuple[int, int, int]]:
     """Stubs of what comes and goes, and of the edges that are not drawn: box, side, value."""
     found = list(room.stubs)
@@ -331,10 +355,20 @@ def _stubs(room: Room, cut: Sequence[int]) -> list[tuple[int, int, int]]:
     return list(dict.fromkeys(found))
 
 
-def _flows(room: Room) -> NDArray[np.int64]:
-    """What flows along each edge, numbered within the room: containers that look the same number it alike."""
+def _sketch(room: Room) -> Sketch:
+    """What is laid out of a room. What flows goes by numbers of the room: those that look the same number it alike."""
     number: dict[int, int] = {}
-    return np.array([number.setdefault(value, len(number)) for _, _, value, _ in room.edges], dtype=np.int64)
+    edges = tuple([(start, end, number.setdefault(value, len(number))) for start, end, value, _ in room.edges])
+    return Sketch(room.sizes, edges, (), room.on_top)
+
+
+def _with_stubs(template: dict[str, object], ends: Sequence[tuple[int, int]]) -> dict[str, object]:
+    """A template with its stubs as (box, side)."""
+    return {
+        **template,
+        "stub_box": int32([box for box, _ in ends]),
+        "stub_side": np.array([side for _, side in ends], dtype=np.uint8),
+    }
 
 
 def _named(room: Room, template: dict[str, object]) -> dict[int, float]:
@@ -349,12 +383,3 @@ def _seeds(room: Room, last: _Drawn | None) -> NDArray[np.float64] | None:
     known = last.x
     seeds = np.array([known.get(name, np.nan) for name in room.names])
     return seeds if np.isfinite(seeds).sum() > 1 else None
-
-
-def _whole(lengths: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Whole px: they compress."""
-    return np.rint(lengths).astype(np.float32)
-
-
-def _int32(numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int32]:
-    return np.array(numbers, dtype=np.int32)

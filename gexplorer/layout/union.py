@@ -17,7 +17,8 @@ class Union:
     """Boxes and what flows between them; boxes are nodes, then containers, by number.
 
     Attributes:
-        nodes: number of each node in the document: of the version after, where it has both.
+        nodes: number of each node in the document: of the version after, where it has both; inputs and outputs of the
+            graph are among them, see ``boundary``.
         identity: of each node.
         status: of each node: 1 before, 2 after, 3 both, and 4 more where it changed.
         groups: containers that are drawn, by their number in the atlas, outer ones first.
@@ -88,17 +89,15 @@ class _Mapped:
     """A flow in terms of boxes: edges as rows (from, to, value, status), ends as rows (box, side, value)."""
 
     def __init__(self, flow: Flow, box: Ints, bit: int) -> None:
-        by_node = np.full(int(flow.nodes.max(initial=-1)) + 1, -1, dtype=np.int64)
-        by_node[flow.nodes] = box[flow.identity]
-        start, end, value = by_node[flow.edges[:, 0]], by_node[flow.edges[:, 1]], flow.edges[:, 2]
+        start, end, value = box[flow.edges[:, 0]], box[flow.edges[:, 1]], flow.edges[:, 2]
         whole = (start >= 0) & (end >= 0) & (start != end)
         self.edges = np.stack([start, end, value, np.full_like(value, bit)], axis=1)[whole]
         # What flows between a drawn node and one that is not is a stub of the drawn one.
         comes = (start < 0) & (end >= 0)
         goes = (start >= 0) & (end < 0)
         ends = [
-            _ends(by_node[flow.enters[:, 0]], 0, flow.enters[:, 1]),
-            _ends(by_node[flow.leaves[:, 0]], 1, flow.leaves[:, 1]),
+            _ends(box[flow.enters[:, 0]], 0, flow.enters[:, 1]),
+            _ends(box[flow.leaves[:, 0]], 1, flow.leaves[:, 1]),
             _ends(end[comes], 0, value[comes]),
             _ends(start[goes], 1, value[goes]),
         ]

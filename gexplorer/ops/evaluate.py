@@ -31,7 +31,8 @@ def evaluate(node: Node, inputs: Sequence[np.ndarray | None], opsets: Mapping[st
         EvaluationError: the operator cannot be evaluated. Native code is never involved, so nothing worse happens.
     """
     import numpy as np
-    from onnx.reference import ReferenceEvaluator
+
+    from gexplorer.ops.reference import reference_evaluator
 
     names = tuple(f"i{k}" if array is not None else "" for k, array in enumerate(inputs))
     outputs = tuple(f"o{k}" if name else "" for k, name in enumerate(node.outputs))
@@ -46,7 +47,7 @@ def evaluate(node: Node, inputs: Sequence[np.ndarray | None], opsets: Mapping[st
     feeds = {name: array for name, array in zip(names, inputs, strict=True) if array is not None}
     try:
         with np.errstate(all="ignore"):
-            results = ReferenceEvaluator(to_onnx(single)).run(None, feeds)
+            results = reference_evaluator(to_onnx(single)).run(None, feeds)
     except Exception as error:
         raise EvaluationError(f"{type(error).__name__}: {error}") from None
     return [np.asarray(result) for result in results]

@@ -28,6 +28,8 @@ _FOLDABLE_NAMES = """
     Sub Sum Tanh Tile TopK Transpose Trilu Unsqueeze Where Xor
 """
 FOLDABLE = frozenset(_FOLDABLE_NAMES.split())
+# What rules for quantised models make one kernel of, together with the DequantizeLinear in front.
+_WITH_INT8_KERNEL = frozenset(("Add", "Conv", "Gemm", "MatMul"))
 # The reference computes every version of these as it computes the newest; before this one they were another operator.
 _SAME_SINCE = {"Softmax": 13}
 
@@ -142,11 +144,13 @@ class ConstantFolding(Pass):
 
 
 def _int8_kernel(node: Node, draft: Draft) -> Node | None:
-    """Which user of dequantised weights may become a kernel for int8, where the other operand is dequantised too."""
+    """Which user of dequantised weights may become a kernel for int8, where another operand is dequantised too."""
     if node.op != "DequantizeLinear":
         return None
     for user in draft.users(node.outputs[0]):
-        data = draft.producer(user.inputs[0]) if user.op in ("Conv", "MatMul", "Gemm") and user.inputs else None
-        if data is not None and data.op == "DequantizeLinear" and node.outputs[0] in user.inputs[1:]:
+        if user.op not in _WITH_INT8_KERNEL or user.domain:
+            continue
+        others = (draft.producer(name) for name in user.inputs if name and name != node.outputs[0])
+        if any(other is not None and other.op == "DequantizeLinear" for other in others):
             return user
     return None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from time import perf_counter
 
 import gexplorer.passes
+from gexplorer.discovery import classes_of
 from gexplorer.errors import GexplorerError, PassError
 from gexplorer.ir.draft import Draft
 from gexplorer.ir.graph import Graph, Graphs
@@ -67,8 +65,18 @@ def run_passes(
     first_index: int = 0,
     earlier: Sequence[Step] = (),
     tell: Callable[[Progress], None] = lambda progress: None,
+    known: Mapping[type[Pass], Step] | None = None,
 ) -> list[Step]:
     """Runs passes over a graph and all graphs nested in it.
+
+    Args:
+        graph: what they begin with.
+        passes: in running order.
+        context: what they know besides the graph.
+        first_index: number of the first step.
+        earlier: the steps before, for the error.
+        tell: called before each pass.
+        known: steps of an earlier run of passes that knew the same; one that ran on the very graph is taken over.
 
     Raises:
         PassError: a pass failed or left an invalid graph; ``error.steps`` holds the steps up to there.
@@ -76,6 +84,11 @@ def run_passes(
     steps: list[Step] = []
     for number, pass_class in enumerate(passes):
         tell(Progress(pass_class.name, number, len(passes)))
+        step = (known or {}).get(pass_class)
+        if step is not None and step.before is graph:
+            steps.append(step if step.index == first_index + number else replace(step, index=first_index + number))
+            graph = step.after
+            continue
         start = perf_counter()
         try:
             after, rewrites, rejects, tried = _run_one(pass_class(), graph, context)
@@ -152,16 +165,4 @@ def _run_within(
 
 @cache
 def _discovered() -> tuple[type[Pass], ...]:
-    modules = [
-        importlib.import_module(info.name)
-        for info in pkgutil.walk_packages(gexplorer.passes.__path__, f"{gexplorer.passes.__name__}.")
-    ]
-    own = [item for module in modules for item in _passes_in(module.__name__, vars(module).values())]
-    installed = [entry.load() for entry in entry_points(group="gexplorer.passes")]
-    return (*own, *installed)
-
-
-def _passes_in(module: str, items: Iterable[object]) -> Iterable[type[Pass]]:
-    for item in items:
-        if isinstance(item, type) and issubclass(item, Pass) and hasattr(item, "name") and item.__module__ == module:
-            yield item
+    return classes_of(gexplorer.passes, Pass, group="gexplorer.passes")

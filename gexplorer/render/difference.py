@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -18,10 +18,11 @@ from gexplorer.render.report_tables import table
 from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, time_text
 from gexplorer.trace.records import Message, Reject, Rewrite, Step, Steps
 from gexplorer.views.difference import Difference, FigureChange, RuleChange, difference
+from gexplorer.views.explorer.differing import differing, option_rows, sides
 from gexplorer.views.explorer.figures import figures
 from gexplorer.views.explorer.head import head_part
 from gexplorer.views.explorer.numbering import Numbering
-from gexplorer.views.explorer.subject import subject_of
+from gexplorer.views.explorer.subject import Subject, subject_of
 from gexplorer.views.pack import pack
 
 if TYPE_CHECKING:
@@ -73,7 +74,18 @@ def difference_parts(a: Compilation, b: Compilation, found: Difference) -> tuple
     first = {row["key"]: row["value"] for row in _figures(a)}
     head["figures"] = [{**row, "first": first[row["key"]], "series": None} for row in _figures(b)]
     head["stages"] = [row for row in cast("list[Mapping[str, object]]", head["stages"]) if row["steps"]]
+    head["difference"] = differing(found, a.graph, b.graph, compiled=True)
     head["copy"] = dict.fromkeys(cast("Mapping[str, str]", head["copy"]), "")
+    return {"head": pack(head)}, whole
+
+
+def parts_of_graphs(before: Step, after: Step, found: Difference) -> tuple[dict[str, bytes], Document]:
+    """The same of the graphs after two steps."""
+    said = f"From the graph after {before.name} to the graph after {after.name}."
+    step = step_of_graphs(before.after, after.after, said)
+    whole = Document(Subject(" → ".join(found.names), Steps([step])))
+    head = head_part(whole.subject, whole.numbering)
+    head["difference"] = differing(found, before.after, after.after, compiled=False)
     return {"head": pack(head)}, whole
 
 
@@ -93,7 +105,7 @@ def difference_step(a: Compilation, b: Compilation, found: Difference) -> Step:
         rewrites=_changes(before, b.graph),
         rejects=misses,
         messages={**messages, **_MESSAGES},
-        summary=f"From {_sides(found)[0]} to {_sides(found)[1]}. Rules: {told}.",
+        summary=f"From {sides(found)[0]} to {sides(found)[1]}. Rules: {told}.",
     )
 
 
@@ -132,7 +144,7 @@ def _changes(before: Graph, after: Graph) -> tuple[Rewrite, ...]:
 
 def difference_words(found: Difference) -> Iterator[Element]:
     """The difference in words."""
-    first, second = _sides(found)
+    first, second = sides(found)
     yield h("header", h("p", "gexplorer: what is different", class_="kicker"), h("h1", f"{first} → {second}"))
     rows = [
         h(
@@ -153,7 +165,9 @@ def difference_words(found: Difference) -> Iterator[Element]:
         else h("p", "Every pass and rule does the same number of rewrites."),
     )
     if found.options:
-        changed = [h("li", f"{name}: {was} → {now}") for name, (was, now) in found.options.items()]
+        changed = [
+            h("li", f"{row['name']}: {row['before'] or '–'} → {row['after'] or '–'}") for row in option_rows(found)
+        ]
         yield h("section", h("h2", "Options"), h("ul", changed))
 
 
@@ -216,29 +230,8 @@ def _new_misses(before: Steps, after: Steps) -> tuple[tuple[Reject, ...], dict[s
 
 
 def _name(found: Difference) -> str:
-    first, second = _sides(found)
+    first, second = sides(found)
     return f"{first} → {second}"
-
-
-def _sides(found: Difference) -> tuple[str, str]:
-    """The two sides by what tells them apart: the models' names, or else the options."""
-    first, second = found.names
-    if first != second or not found.options:
-        return first, second
-    said = [", ".join(f"{name} {_option(pair[side])}" for name, pair in found.options.items()) for side in (0, 1)]
-    return f"{first} ({said[0]})", f"{second} ({said[1]})"
-
-
-def _option(value: object) -> str:
-    if isinstance(value, Mapping):
-        rows = cast("Mapping[str, object]", value).items()
-        return (
-            ", ".join(f"{key} {'on' if held is True else 'off' if held is False else held}" for key, held in rows)
-            or "–"
-        )
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(str, cast("Sequence[object]", value))) or "–"
-    return str(value)
 
 
 def _rule_text(rule: RuleChange) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from gexplorer.trace.records import Steps
 from gexplorer.views.explorer.cost import cost_part
+from gexplorer.views.explorer.course import Course, course_of, course_part, known_costs
+from gexplorer.views.explorer.figures import kernels_by_step
 from gexplorer.views.explorer.head import head_part
 from gexplorer.views.explorer.kernel import kernel_part
 from gexplorer.views.explorer.log import log_part
@@ -17,6 +19,7 @@ from gexplorer.views.explorer.numbering import Numbering, alike
 from gexplorer.views.explorer.planners import planners_part
 from gexplorer.views.explorer.rules import rules_part
 from gexplorer.views.explorer.schedule import schedule_part
+from gexplorer.views.explorer.sources import sources_part
 from gexplorer.views.explorer.steps import steps_part
 from gexplorer.views.explorer.subject import Compiled, Subject, failed, subject_of
 from gexplorer.views.explorer.tiling import tiling_part
@@ -41,28 +44,31 @@ class Document:
         previous: a document of the same model before a change. Its numbers of nodes and values hold for the steps that
             both have in common; whoever wants to find another node again looks for its name. Its pictures go on from
             the previous ones, which only one document can take over; a second starts anew.
-        variants: keys of the changes that the page can show by itself.
 
     Attributes:
         subject: what is shown.
         numbering: the numbers of its nodes and values.
         parts: every part by name, made and packed when first looked at. A part that does not apply (no memory was
             planned, nothing was costed) is not among them.
-        on_demand: names of those that take long and are only wanted by one panel each.
+        on_demand: names of those that are only wanted by one panel each, and only made for who asks.
+        slow: names of those among them that take long to make.
         taken_over: names of those that are the previous document's.
     """
 
-    def __init__(self, subject: Subject, previous: Document | None = None, variants: Sequence[str] = ()) -> None:
+    def __init__(self, subject: Subject, previous: Document | None = None) -> None:
         self.subject = subject
         self.numbering = _numbering(subject, previous)
-        self.variants = tuple(variants)
         names = [name for name, kind in _KINDS.items() if kind.applies(subject)]
-        self.on_demand = tuple(name for name in names if _KINDS[name].on_demand)
+        self.on_demand = tuple(name for name in names if _KINDS[name].on_demand(subject))
+        self.slow = tuple(name for name in self.on_demand if _KINDS[name].on_demand is _takes_long)
         same = [name for name in names if previous is not None and self._is_same(name, previous)]
         self.taken_over = frozenset(same)
         made = previous.parts.packed if previous is not None else {}
         known = {name: made[name] for name in same if name in made}
         self.parts = Packed(names, self._make, known)
+        self._course: Course = subject.course
+        # What the previous one's graphs cost, if anybody asked there.
+        self._costed = (previous.subject.steps, previous._course) if previous is not None and previous._course else None
         self._scenes: Scenes | None = None
         if previous is not None:  # they go on from where the previous ones are, which are then of no more use
             self._scenes, previous._scenes = previous._scenes, None
@@ -77,9 +83,11 @@ class Document:
 
         with paused_gc():
             if name == "head":
-                return pack(head_part(self.subject, self.numbering, self.variants))
+                return pack(head_part(self.subject, self.numbering))
             if name == "scenes":
                 return pack(self._draw())
+            if name == "course":
+                return pack(self._price())
             make = _KINDS[name].make
             part = make(self.subject, self.numbering) if make is not None else None
             assert part is not None, name  # it applies
@@ -91,6 +99,14 @@ class Document:
 
         self._scenes = scenes_of(self.subject.steps, self.numbering, self._scenes)
         return self._scenes.part()
+
+    def _price(self) -> Part:
+        """The cost after every step; that of the graphs that the previous document has too is taken over."""
+        subject = self.subject
+        if not self._course and subject.cost is not None:
+            known = known_costs(*self._costed, subject.cost) if self._costed is not None else {}
+            self._course = course_of(subject.steps, subject.cost, known)
+        return course_part(subject.steps, self._course, kernels_by_step(self.numbering))
 
     def _is_same(self, name: str, previous: Document) -> bool:
         """Whether a part cannot have changed: it is made of the same objects."""
@@ -129,15 +145,12 @@ class Packed(Mapping[str, bytes]):
         return len(self._names)
 
 
-def document(
-    compilation: Compiled, *, previous: Document | None = None, variants: Sequence[str] = (), course: bool = False
-) -> Document:
+def document(compilation: Compiled, *, previous: Document | None = None, course: bool = False) -> Document:
     """The document of a compilation.
 
     Args:
         compilation: the compilation.
         previous: the document of the same model before a change; parts that cannot have changed are taken over.
-        variants: keys of the changes that the page can show by itself.
         course: whether the cost after every step is wanted: the course of HBM traffic and latency, and what each rule
             saved. It takes longer than the compilation.
     """
@@ -145,7 +158,7 @@ def document(
 
     with paused_gc():
         subject = subject_of(compilation, previous.subject if previous is not None else None, course=course)
-        return Document(subject, previous, variants)
+        return Document(subject, previous)
 
 
 def document_of_failure(
@@ -194,7 +207,7 @@ class _Kind:
     make: Callable[[Subject, Numbering], Part | None] | None
     made_of: Callable[[Subject], tuple[object, ...]] | None
     applies: Callable[[Subject], bool] = lambda subject: True
-    on_demand: bool = False
+    on_demand: Callable[[Subject], bool] = lambda subject: False
 
 
 def _has_memory(subject: Subject) -> bool:
@@ -205,6 +218,16 @@ def _has_cost(subject: Subject) -> bool:
     return subject.cost is not None
 
 
+def _takes_long(subject: Subject) -> bool:
+    del subject
+    return True
+
+
+def _is_large(subject: Subject) -> bool:
+    del subject
+    return True
+
+
 _KINDS: dict[str, _Kind] = {
     "head": _Kind(None, None),
     "steps": _Kind(steps_part, lambda s: (s.cost, *s.steps)),
@@ -212,21 +235,25 @@ _KINDS: dict[str, _Kind] = {
     "values": _Kind(values_part, lambda s: (s.memory and s.memory.program,)),
     "scenes": _Kind(None, lambda s: (), lambda s: len(s.steps) > 0),
     "memory": _Kind(memory_part, lambda s: (s.memory,), _has_memory),
-    "planners": _Kind(planners_part, lambda s: (s.memory and s.memory.plan.problem,), _has_memory, on_demand=True),
+    "planners": _Kind(
+        planners_part, lambda s: (s.memory and s.memory.plan.problem,), _has_memory, on_demand=_takes_long
+    ),
     "schedule": _Kind(schedule_part, lambda s: (s.schedule, s.cost), lambda s: s.schedule is not None),
     "cost": _Kind(cost_part, lambda s: (s.cost, s.unfused), _has_cost),
+    "course": _Kind(None, lambda s: (s.cost, *s.steps), _has_cost, on_demand=lambda s: not s.course),
     "tiling": _Kind(
         tiling_part,
         lambda s: (s.kernels, s.cost),
         lambda s: s.cost is not None and (s.kernels is not None or s.memory is not None),
-        on_demand=True,
+        on_demand=_takes_long,
     ),
     "kernel": _Kind(
         kernel_part,
         lambda s: (s.kernels, s.cost),
         lambda s: s.cost is not None and (s.kernels is not None or s.memory is not None),
-        on_demand=True,
+        on_demand=_takes_long,
     ),
     "rules": _Kind(rules_part, lambda s: (s.cost, s.course, *s.steps)),
+    "sources": _Kind(sources_part, lambda s: tuple(s.steps), lambda s: bool(s.passes), on_demand=_is_large),
     "log": _Kind(log_part, lambda s: (s.memory, *s.steps)),
 }

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from gexplorer.layout.boundary import KINDS
 from gexplorer.layout.box import HEAD, INSET, LINE, PADDING_X, PADDING_Y, STUB, fitted, open_size, text_width
 from gexplorer.layout.layered import lay_out
 from gexplorer.layout.placement import Placement
@@ -202,6 +203,10 @@ def _cards(part: Mapping[str, Any], laid: _Laid, left: float, top: float, texts:
             title, lines, badge = *_lined(*texts(member)), ""
         else:
             held = part["containers"][-1 - member]
+            if held["kind"] in KINDS:
+                name = part["strings"][held["label"]]
+                group.append(_end(x, y, width, height, name, held["kind"], mark_of(status[box])))
+                continue
             count = held["count"]
             title, lines = part["strings"][held["label"]], [f"{held['nodes'] * count:,} nodes"]
             badge = f"× {count:,}" if count > 1 else ""
@@ -244,6 +249,16 @@ def _card(
     for number, line in enumerate(lines, 1):
         card.append(_text(fitted(line, room), x + PADDING_X, line_y + number * LINE, fill=_SOFT))
     return card
+
+
+def _end(x: float, y: float, width: float, height: float, name: str, kind: str, mark: str) -> Element:
+    """An input or output of the graph: a box with round ends."""
+    end = h("g", h("title", f"{name}\n{kind} of the graph"), class_=f"end {mark}")
+    end.append(_outline(x, y, width, height, height / 2, fill=_ROOM, stroke=COLOURS[mark], dashed=mark == "removed"))
+    left, line_y, room = x + 2 * PADDING_X, y + PADDING_Y + LINE * 0.8, width - 4 * PADDING_X
+    end.append(_text(fitted(name, room, bold=True), left, line_y, weight="600"))
+    end.append(_text(kind, left, line_y + LINE, fill=_SOFT))
+    return end
 
 
 def _text(

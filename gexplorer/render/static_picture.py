@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gexplorer.errors import OptionError
+from gexplorer.layout.boundary import KINDS
 from gexplorer.layout.box import MAX_WIDTH, fitted
 from gexplorer.layout.union import BOTH
 from gexplorer.render.graphviz import TIME_LIMIT_S, find_dot
@@ -96,7 +97,12 @@ def dot_text(part: Mapping[str, Any], scene: int, texts: Texts, side: int = BOTH
                 anchors.setdefault(number, anchors.get(-1 - member, f"{-1 - member}.0"))
                 continue
             held = part["containers"][-1 - member] if member < 0 else None
-            lines = texts(member) if held is None else (_headed(part, held), f"{held['nodes'] * held['count']:,} nodes")
+            if held is None:
+                lines = texts(member)
+            elif held["kind"] in KINDS:
+                lines = (part["strings"][held["label"]], f"{held['kind']} of the graph")
+            else:
+                lines = (_headed(part, held), f"{held['nodes'] * held['count']:,} nodes")
             mark = mark_of(status)
             name = f"{number}.{box}"
             anchors.setdefault(number, name)
@@ -105,7 +111,7 @@ def dot_text(part: Mapping[str, Any], scene: int, texts: Texts, side: int = BOTH
                 label=_label(*lines),
                 color=COLOURS[mark],
                 fillcolor=TINTS[mark],
-                style=f"filled,{_SHAPES[mark]}",
+                style=f"filled,{_SHAPES[mark]}" + (",rounded" if held is not None and held["kind"] in KINDS else ""),
                 peripheries="2" if mark == "added" else "1",
             )
     for number, _ in drawn:

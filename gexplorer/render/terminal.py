@@ -145,9 +145,14 @@ def print_zoo(rows: Sequence[Mapping[str, object]]) -> None:
 
 
 class ProgressLine:
-    """One line on stderr, from the first second of work on."""
+    """One line on stderr, from the first second of work on.
 
-    def __init__(self, delay: float = 1.0) -> None:
+    Args:
+        delay: seconds without a line.
+        what: what is done, until somebody tells more.
+    """
+
+    def __init__(self, delay: float = 1.0, what: str = "working") -> None:
         from threading import Lock, Timer
 
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -160,7 +165,7 @@ class ProgressLine:
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._bar.add_task("read", total=None)
+        self._task = self._bar.add_task(what, total=None)
         self._lock = Lock()
         self._cleared = False
         self._timer = Timer(delay, self._show)

@@ -29,6 +29,11 @@ def print_difference(found: Difference) -> None:
     out.print()
     out.print(table)
     out.print()
+    if any(figure.key == "schedule.unpriced" and (figure.before or figure.after) for figure in found.figures):
+        out.print(
+            "[yellow]kernels without a time[/yellow] are in no total, and - stands where none has one; free sizes are"
+            " bound with --shape NAME:1,3,224,224, and gexplorer cost MODEL says which\n"
+        )
     if not found.rules:
         out.print("[dim]every pass and rule does the same number of rewrites[/dim]")
     for rule in found.rules:

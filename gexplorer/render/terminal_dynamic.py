@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from rich.padding import Padding
 from rich.table import Table
 
+from gexplorer.dynamic.at_sizes import AtSizes
 from gexplorer.dynamic.free import FreeDims
 from gexplorer.dynamic.gear_search import GearChoice
 from gexplorer.dynamic.simulate import Timeline
 from gexplorer.dynamic.stall import DYNAMIC_BUILD, FULL_BUILD, NEW_SHAPE, TILING_SOURCE, TILING_US
 from gexplorer.dynamic.workload import Workload
 from gexplorer.render.terminal import console, escape
+from gexplorer.render.terminal_memory import fit_line
 from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
 from gexplorer.views.dynamic import DYNAMIC_MESSAGE, PERCENTILES, DataDependent, build_rows, strategy_rows
 
@@ -82,6 +84,23 @@ def print_builds(timeline: Timeline, free: FreeDims) -> None:
     out.print(table)
     if len(rows) > ROWS:
         out.print(f"[dim]and {len(rows) - ROWS} more (--json lists them)[/dim]")
+
+
+def print_too_large(found: Sequence[AtSizes], shapes: int, free: FreeDims) -> None:
+    """The sizes that no chip of the kind can hold; nothing where there are none.
+
+    Args:
+        found: the model at those sizes, the largest last.
+        shapes: how many were looked at.
+        free: the free dimensions.
+    """
+    if not found:
+        return
+    out = console()
+    worst = found[-1]
+    count = f"{count_text(len(found))} of {plural_text(shapes, 'shape')}"
+    out.print(f"\n[bold red]{count} cannot run[/bold red]; the largest, {escape(free.text(worst.sizes))}:")
+    out.print(Padding(fit_line(worst.memory, worst.chip), (0, 0, 0, 2)))
 
 
 def print_gears(choices: Sequence[GearChoice], free: FreeDims) -> None:

@@ -26,6 +26,7 @@ def print_cost(
     savings: Sequence[tuple[Step, Saving]] = (),
     *,
     eager: bool = False,
+    cure: str = "",
 ) -> None:
     """The totals, the dearest kernels, families, what over-fuses, and what could not be costed.
 
@@ -34,9 +35,13 @@ def print_cost(
         warnings: kernels that hold too much.
         savings: what fusion steps saved.
         eager: whether to set eager mode beside graph mode.
+        cure: what would make sizes known that are not; "" where that is not to be had.
     """
     out = console()
-    _print_totals(out, cost, eager=eager)
+    if cost.rows or not cost.uncosted:
+        _print_totals(out, cost, eager=eager)
+    else:
+        out.print(f"[bold]{escape(cost.chip.name)}[/bold]: [yellow]no kernel has a cost[/yellow]")
     if cost.rows:
         _print_kernels(out, cost)
         _print_families(out, cost)
@@ -45,6 +50,8 @@ def print_cost(
     for warning in _one_each(warnings):
         _print_warning(out, warning, sum(other.op == warning.op for other in warnings))
     _print_notes(out, cost)
+    if cost.uncosted and cure:
+        out.print(f"  {escape(cure)}")
 
 
 def _print_totals(out: Console, cost: GraphCost, *, eager: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import click
@@ -20,6 +21,8 @@ from gexplorer.views.kernels import HeatMap, KernelRow, ProgramRow, heat_map, ke
 
 # Kernels and operators that are shown before the rest is only counted.
 MOST = 40
+# Reasons in the lines of `compile`.
+REASONS = 2
 # Size of a heat map.
 ROWS, COLUMNS = 16, 60
 # A character for how much slower than the best a cell's best tile is, up to that; and for the buffers.
@@ -81,6 +84,12 @@ def kernels_lines(kernels: Kernels) -> list[str]:
         ops = ", ".join(dict.fromkeys(kernel.op for kernel in kernels.lacking))
         lacking = plural_text(int(str(numbers["lacking"])), "kernel")
         lines.append(f"[yellow]no tile program[/yellow] for {lacking}: {escape(shortened(ops, 50))}")
+        reasons = Counter[str]()
+        for kernel in kernels.lacking:
+            reasons[kernel.missing.reason if kernel.missing is not None else ""] += kernel.count
+        lines += [f"  {count_text(count)} x {escape(reason)}" for reason, count in reasons.most_common(REASONS)]
+        if len(reasons) > REASONS:
+            lines.append(f"  {plural_text(len(reasons) - REASONS, 'other reason')} (gexplorer kernels lists them)")
     return lines
 
 

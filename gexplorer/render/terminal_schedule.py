@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
@@ -35,33 +36,53 @@ SLICES = 64
 
 # A letter for each core type in a bar, and what it stands for.
 _LETTERS = {"cube": "C", "vector": "v", "mte": "m", "scalar": "s", "aicpu": "a", "host": "H", "none": "-"}
+# No kernel without a time.
+NONE: Mapping[str, str] = MappingProxyType({})
 _Column = tuple[str, Literal["left", "right"]]
 
 
-def print_schedule(schedule: Schedule) -> None:
-    """Numbers with their meaning, how busy streams and cores are, the bars, and the longest waits."""
+def print_schedule(schedule: Schedule, unpriced: Mapping[str, str] = NONE) -> None:
+    """Numbers with their meaning, how busy streams and cores are, the bars, and the longest waits.
+
+    Args:
+        schedule: the schedule.
+        unpriced: its kernels whose time nobody can tell. Where those are all, no time is shown.
+    """
     out = console()
     numbers = schedule_numbers(schedule)
-    _print_numbers(out, numbers)
+    timed = not unpriced or len(unpriced) < numbers.kernels
+    _print_numbers(out, numbers, timed=timed)
     for row in finding_rows(schedule.findings)[:ROWS]:
         out.print(Padding(f"[red]{row['code']}:[/red] {escape(str(row['reason']))}", (0, 0, 0, 2)))
-    if not numbers.kernels:
+    if not numbers.kernels or not timed:
         return
     _print_bars(out, schedule)
     _print_loads(out, [*stream_rows(schedule)[:STREAMS], *core_rows(schedule)])
     _print_waits(out, schedule)
 
 
-def print_unpriced(unpriced: Mapping[str, str]) -> None:
-    """The kernels that nobody can tell the time of, by reason; nothing where there are none."""
+def print_unpriced(unpriced: Mapping[str, str], kernels: int, cure: str) -> None:
+    """The kernels that nobody can tell the time of, by reason; nothing where there are none.
+
+    Args:
+        unpriced: the kernels with their reasons.
+        kernels: how many there are in all.
+        cure: what would make their sizes known; "" where that is not to be had.
+    """
     if not unpriced:
         return
     out = console()
-    out.print(f"\n[yellow]{plural_text(len(unpriced), 'kernel')} counted as 0 us[/yellow]; the times are lower bounds")
+    if len(unpriced) < kernels:
+        count = plural_text(len(unpriced), "kernel")
+        out.print(f"\n[yellow]{count} counted as 0 us[/yellow]; the times are lower bounds")
+    else:
+        out.print("\n[yellow]no kernel has a time[/yellow]")
     by_reason = Counter(unpriced.values())
     for reason, count in by_reason.most_common(ROWS):
         out.print(Padding(f"[dim]{count:5}  {escape(reason)}[/dim]", (0, 0, 0, 0)))
     _print_rest(out, len(by_reason) - ROWS)
+    if cure:
+        out.print(Padding(escape(cure), (0, 0, 0, 2)))
 
 
 def schedule_lines(schedule: Schedule, unpriced: Mapping[str, str]) -> list[str]:
@@ -85,8 +106,8 @@ def schedule_lines(schedule: Schedule, unpriced: Mapping[str, str]) -> list[str]
     return [f"{where}: at least {times}; {sound}", *lines]
 
 
-def _print_numbers(out: Console, numbers: ScheduleNumbers) -> None:
-    """One line a number: its name, its value, what it means."""
+def _print_numbers(out: Console, numbers: ScheduleNumbers, *, timed: bool) -> None:
+    """One line a number: its name, its value, what it means; without times where no kernel has one."""
     events = plural_text(numbers.events, "event")
     price = numbers.critical_path_us - numbers.data_path_us
     shared = f"{_time(price)} of it for bytes that change hands" if price > 0 else "sharing bytes costs nothing of it"
@@ -94,6 +115,10 @@ def _print_numbers(out: Console, numbers: ScheduleNumbers) -> None:
         ("streams", count_text(numbers.streams), f"mode {numbers.mode}; {plural_text(numbers.kernels, 'kernel')}"),
         ("makespan", _time(numbers.makespan_us), f"one stream would take {_time(numbers.serial_us)}"),
         ("critical path", _time(numbers.critical_path_us), shared),
+    ]
+    if not timed:
+        rows[1:] = [("makespan", "unknown", "no kernel has a time")]
+    rows += [
         ("dependencies", count_text(numbers.edges), f"{count_text(numbers.reuse_edges)} because bytes change hands"),
         ("syncs", count_text(numbers.syncs), f"of {count_text(numbers.crossing_edges)} between streams, with {events}"),
         ("pool in use", bytes_text(numbers.live_peak_bytes), "at most, with kernels side by side"),

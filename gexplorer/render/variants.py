@@ -12,6 +12,7 @@ from gexplorer.memory.modes import MODES
 from gexplorer.passes.manager import Progress
 from gexplorer.render.document import Document, document
 from gexplorer.render.page import carried, zipped
+from gexplorer.views.delta import difference
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
 Wanted = Literal["fitting", "none", "rules"] | int
 Tell = Callable[[Progress], None]
 
-# Without a number said, variants add so much to a report at most.
+# Without a number said, variants add so much to a report at most, and are tried as long as their models together, each
+# compiled and drawn again, have no more nodes than so many: about ten seconds.
 BUDGET_BYTES = 1_000_000
+BUDGET_NODES = 20_000
+# So many in a row that do not fit, and the rest is not tried.
+_MISSES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,8 @@ class Carried:
 
     Attributes:
         parts: the document's, as a page carries them.
-        variants: by key, the parts that are others; "" for one that is not there.
+        variants: by key, the parts that are others: the difference to the document's (``views/delta.py``), or the
+            whole where the document has none; "" for one that is not there.
         shown: what the variants are.
         left_out: those that could have been there too.
     """
@@ -69,12 +75,16 @@ def parse_wanted(text: str) -> Wanted:
 
 
 def possible(compilation: Compilation) -> Iterator[Variant]:
-    """What can be changed: the memory mode, then each fusion rule that did something, off; the greatest first."""
+    """What can be changed: the memory mode, then each rule and pass that did something, off.
+
+    Rules come first, then the passes that are none; of both those that took the most nodes away.
+    """
     for mode in MODES:
         if mode != compilation.options.memory:
             yield Variant({"memory": mode}, f"memory {mode}")
-    fused = [step for step in compilation.steps if step.is_fusion and step.rewrites]
-    for step in sorted(fused, key=lambda step: (step.nodes_after - step.nodes_before, step.index)):
+    passes = {one.name for one in compilation.plan.passes}
+    acted = [step for step in compilation.steps if step.name in passes and step.rewrites]
+    for step in sorted(acted, key=lambda step: (not step.is_fusion, step.nodes_after - step.nodes_before, step.index)):
         yield Variant({"fusion": {step.name: False}}, f"{step.name} off")
 
 
@@ -86,8 +96,8 @@ def carry(compilation: Compilation, wanted: Wanted = "fitting", tell: Tell | Non
 
     Args:
         compilation: what the report is about.
-        wanted: ``fitting`` for as many variants as add ``BUDGET_BYTES`` at most; ``none``; ``rules`` for all memory
-            modes and rules, whatever they add; a number for all memory modes and so many rules.
+        wanted: ``fitting`` for as many variants as ``BUDGET_BYTES`` and ``BUDGET_NODES`` allow; ``none``; ``rules`` for
+            all memory modes, rules and passes, whatever they add; a number for all memory modes and so many rules.
         tell: called before each document with how far the work is.
 
     Raises:
@@ -99,26 +109,28 @@ def carry(compilation: Compilation, wanted: Wanted = "fitting", tell: Tell | Non
     modes = [one for one in known if "memory" in one.changes]
     most = {"none": 0, "fitting": len(known), "rules": len(known)}.get(str(wanted))
     chosen = known[: len(modes) + wanted if isinstance(wanted, int) else most]
+    if wanted == "fitting":
+        chosen = chosen[: len(modes) + BUDGET_NODES // max(compilation.source.graph.nodes_deep, 1)]
     say(Progress("the page", 0, len(chosen) + 1))
     base = document(compilation, course=True)
-    parts = {name: base.parts[name] for name in base.parts if name != "head"}
+    parts = dict(base.parts)
     others: dict[str, Mapping[str, str]] = {}
-    added = expected = 0
+    added = misses = 0
     for number, variant in enumerate(chosen, 1):
-        if wanted == "fitting" and added + expected > BUDGET_BYTES:
-            break
         say(Progress(variant.label, number, len(chosen) + 1))
         made = _different(document(compilation.replace(**variant.changes), previous=base, course=True), parts)
         size = sum(map(len, made.values()))
-        expected = size if "fusion" in variant.changes else 0  # the next rule's will be about as large
         if wanted == "fitting" and added + size > BUDGET_BYTES:
-            break
+            misses += 1
+            if misses == _MISSES:
+                break
+            continue
         added += size
+        misses = 0
         others[variant.key] = made
-    base.variants = tuple(others)
     shown = [one for one in known if one.key in others]
     left_out = [one for one in known if one.key not in others]
-    return Carried({**carried(parts, parts), **carried(base.parts, ["head"])}, others, tuple(shown), tuple(left_out))
+    return Carried(carried(parts, parts), others, tuple(shown), tuple(left_out))
 
 
 def _silent(progress: Progress) -> None:
@@ -126,13 +138,15 @@ def _silent(progress: Progress) -> None:
 
 
 def _different(made: Document, parts: Mapping[str, bytes]) -> dict[str, str]:
-    """The parts of a variant that are not the document's own. What is made on demand takes long, and is left out."""
+    """What of a variant is not the document's own. What takes long is left out."""
     found: dict[str, str] = {}
     for name in dict.fromkeys((*parts, *made.parts)):
         if name in made.taken_over:
             continue
-        if name not in made.parts or name in made.on_demand:
+        if name not in made.parts or name in made.slow:
             found[name] = ""
-        elif parts.get(name) != made.parts[name]:
+        elif name not in parts:
             found[name] = zipped(made.parts[name])
+        elif parts[name] != made.parts[name]:
+            found[name] = zipped(difference(parts[name], made.parts[name]))
     return found

@@ -10,16 +10,14 @@ from gexplorer.cost.graph import GraphCost
 from gexplorer.memory.stage import Memory
 from gexplorer.schedule.stage import kernel_names
 
-# A view without a kernel in the cost model that is launched all the same: its bytes are copied.
-_COPIED = "a view that is copied, which the cost model does not price"
-
 
 @dataclass(frozen=True, slots=True)
 class Durations:
     """Times for a schedule.
 
     Attributes:
-        us: microseconds of each kernel that is launched; 0 for those whose time nobody can tell.
+        us: microseconds of each kernel that is launched; 0 for those whose time nobody can tell, for empty ones and
+            for views of unknown size.
         unpriced: those, with the reason; a makespan is then a lower bound.
     """
 
@@ -34,5 +32,5 @@ def durations_of(memory: Memory, cost: GraphCost) -> Durations:
     names = kernel_names(memory)
     return Durations(
         MappingProxyType({name: priced.get(name, 0.0) for name in names}),
-        MappingProxyType({name: reasons.get(name, _COPIED) for name in names if name not in priced}),
+        MappingProxyType({name: reasons[name] for name in names if name in reasons}),
     )

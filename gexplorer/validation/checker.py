@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from abc import ABC, abstractmethod
 from functools import cache
 from typing import ClassVar
 
+from gexplorer.discovery import instances_of
 from gexplorer.validation import checks
+from gexplorer.validation.comparing import LeftOutError, left_out, require_weights
 from gexplorer.validation.effort import Budget
 from gexplorer.validation.record import Outcome
 from gexplorer.validation.subject import Subject
@@ -40,6 +39,26 @@ class Checker(ABC):
         return (cls.__doc__ or "").strip().partition("\n")[0]
 
 
+class ModelRun(Checker):
+    """A check that runs the model: without weights, inputs or time it is skipped, and the reason is said."""
+
+    def run(self, subject: Subject, budget: Budget) -> Outcome:
+        """Makes the check where the model can be run."""
+        try:
+            require_weights(subject)  # first: nothing else helps without them
+            return self.run_model(subject, budget)
+        except LeftOutError as error:
+            return left_out(error)
+
+    @abstractmethod
+    def run_model(self, subject: Subject, budget: Budget) -> Outcome:
+        """Makes the check of a model that has its weights.
+
+        Raises:
+            LeftOutError: it cannot be made.
+        """
+
+
 @cache
 def all_checkers() -> tuple[Checker, ...]:
     """All checkers, in order.
@@ -47,12 +66,4 @@ def all_checkers() -> tuple[Checker, ...]:
     Raises:
         ValueError: two have the same name.
     """
-    found: dict[str, Checker] = {}
-    for info in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
-        module = importlib.import_module(info.name)
-        for _, kind in inspect.getmembers(module, inspect.isclass):
-            if issubclass(kind, Checker) and kind.__module__ == module.__name__:
-                if kind.name in found:
-                    raise ValueError(f"{info.name} defines {kind.name!r}, which another check is called already")
-                found[kind.name] = kind()
-    return tuple(sorted(found.values(), key=lambda checker: (checker.order, checker.name)))
+    return tuple(sorted(instances_of(checks, Checker), key=lambda checker: (checker.order, checker.name)))

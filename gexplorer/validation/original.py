@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gexplorer.errors import ModelError
@@ -33,7 +34,7 @@ class OriginalRun:
     Attributes:
         runner: gives its results.
         evaluator: what runs it.
-        what: what runs, for people: the model file, or the graph as read.
+        what: what runs, for people: the model file, the model in memory, or the model as read.
         refused: what did not run before it was tried, and why.
     """
 
@@ -136,7 +137,8 @@ def explains(moved: float, found: Deviation) -> bool:
 
 def _forms(subject: Subject, evaluator: Evaluator) -> Iterator[tuple[str, Callable[[], Runner]]]:
     if subject.original is not None:
-        yield "the model file", lambda: _prepare_file(subject, evaluator)
+        what = "the model file" if isinstance(subject.original, Path) else "the model in memory"
+        yield what, lambda: _prepare_file(subject, evaluator)
     yield "the model as read", lambda: prepare(subject.read, evaluator)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gexplorer.errors import ModelError
-from gexplorer.execution.machine import Machine
+from gexplorer.execution.machine import POISON, Machine
 from gexplorer.execution.program import Instruction, Place, Program
 from gexplorer.execution.sessions import Sessions
 from gexplorer.validation.original import KernelError
@@ -65,13 +65,16 @@ class PoolTrial:
         first, second = self._private_run(feed)[0], self._private_run(feed)[0]
         return next((name for name, digest in first.items() if second[name] != digest), "")
 
-    def compare(self, feed: Feed, order: Sequence[Instruction] | None = None) -> Clobbered | None:
+    def compare(
+        self, feed: Feed, order: Sequence[Instruction] | None = None, pattern: int = POISON
+    ) -> Clobbered | None:
         """Runs the program with private buffers and in the pool; None where every result has the same bits.
 
         Args:
             feed: the inputs.
-            order: another order of the instructions that streams and events allow; None for the plan's own, which is
-                run with dead bytes poisoned.
+            order: another order of the instructions that streams and events allow, run in a pool full of poison; None
+                for the plan's own, which is run with dead bytes poisoned too.
+            pattern: the byte that poison is.
 
         Raises:
             KernelError: it cannot be run with private buffers either.
@@ -79,7 +82,7 @@ class PoolTrial:
         """
         wanted, expected = self._reference(feed)
         program = self.program if order is None else replace(self.program, instructions=tuple(order))
-        pooled = Machine(program, poison=order is None, sessions=self._sessions)
+        pooled = Machine(program, poison=True if order is None else "before", pattern=pattern, sessions=self._sessions)
         given = {name: _copied(value) for name, value in feed.items()}
         wrong: list[Instruction] = []
 

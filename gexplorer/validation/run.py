@@ -48,9 +48,9 @@ def prepare_model(model: onnx.ModelProto, evaluator: Evaluator = "onnxruntime", 
                 import onnx
 
                 onnx.load_external_data_for_model(model, str(folder))
-            from onnx.reference import ReferenceEvaluator
+            from gexplorer.ops.reference import reference_evaluator
 
-            execute = ReferenceEvaluator(model).run
+            execute = reference_evaluator(model).run
         else:
             import onnxruntime
 

@@ -33,6 +33,11 @@ _FIGURES = (
     ("schedule.streams", "streams", "count", True),
     ("schedule.unpriced", "kernels without a time", "count", True),
 )
+# What is 0 in a summary where no kernel has a price, and means that nobody knows.
+_PRICED = frozenset(key for key, *_ in _FIGURES if key.startswith(("cost.", "schedule."))) - {
+    "schedule.streams",
+    "schedule.unpriced",
+}
 _LIMIT = re.compile(r"\s*([\w.]+)\s*([<>])\s*([+-]?)\s*([0-9]+(?:\.[0-9]+)?(?:[eE][0-9]+)?)\s*(%?)\s*")
 
 
@@ -194,6 +199,8 @@ def _keeps(figure: FigureChange, limit: Limit) -> bool:
 def _number(summary: Mapping[str, Any], key: str) -> float | None:
     section, _, name = key.partition(".")
     value = (summary.get(section) or {}).get(name)
+    if not value and key in _PRICED and (summary.get("schedule") or {}).get("unpriced"):
+        return None
     return value if isinstance(value, int | float) and math.isfinite(value) else None
 
 

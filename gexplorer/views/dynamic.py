@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gexplorer.dynamic.at_sizes import AtSizes
 from gexplorer.dynamic.free import FreeDims
 from gexplorer.dynamic.gear_search import GearChoice
 from gexplorer.dynamic.simulate import Timeline
@@ -139,3 +140,14 @@ def data_dependent(memory: Memory) -> list[DataDependent]:
             operator = reason.removeprefix(_ON_DATA)
             counts[operator] = counts.get(operator, 0) + 1
     return [DataDependent(operator, count) for operator, count in sorted(counts.items(), key=lambda c: (-c[1], c[0]))]
+
+
+def too_large(found: Iterable[AtSizes]) -> list[AtSizes]:
+    """The builds whose pool, weights, inputs and outputs do not lie in the chip's HBM together, the largest last."""
+    over = [one for one in found if memory_bytes(one.memory) > one.chip.capacity.hbm_bytes]
+    return sorted(over, key=lambda one: memory_bytes(one.memory))
+
+
+def memory_bytes(memory: Memory) -> int:
+    """Bytes of the pool and of what lies beside it: weights, inputs, outputs and state."""
+    return memory.pool_bytes + memory.weight_bytes + memory.persistent_bytes

@@ -32,11 +32,19 @@ class Line:
         level: DEBUG, INFO, WARNING or ERROR.
         place: file and line, or the step, that says it.
         message: the text.
+        step: position of the step that says it; -1 where it is said of all.
+        rewrite: number of the step's rewrite that it tells; -1 for none.
+        reject: number of the step's near miss that it tells; -1 for none.
+        node: name of a node of the last graph that it is about; "" for none.
     """
 
     level: str
     place: str
     message: str
+    step: int = -1
+    rewrite: int = -1
+    reject: int = -1
+    node: str = ""
 
 
 def log_lines(steps: Sequence[Step], memory: Memory | None = None, order: str = "as_written") -> Iterator[Line]:
@@ -47,21 +55,26 @@ def log_lines(steps: Sequence[Step], memory: Memory | None = None, order: str = 
         memory: the memory's plan, where there is one.
         order: the execution order that was asked for.
     """
-    for step in steps:
-        for rewrite in step.rewrites if step.is_fusion else ():
-            yield Line("INFO", step.name, f"FusionOp {step.ge_name or step.name}: {step.reason(rewrite)}")
-        for reject in step.rejects if step.is_fusion else ():
-            yield Line("WARNING", step.name, f"Fusion pattern {step.name} not matched: {step.reason(reject)}")
+    for at, step in enumerate(steps):
+        for row, rewrite in enumerate(step.rewrites if step.is_fusion else ()):
+            message = f"FusionOp {step.ge_name or step.name}: {step.reason(rewrite)}"
+            yield Line("INFO", step.name, message, at, rewrite=row)
+        for row, reject in enumerate(step.rejects if step.is_fusion else ()):
+            message = f"Fusion pattern {step.name} not matched: {step.reason(reject)}"
+            yield Line("WARNING", step.name, message, at, reject=row)
         if step.is_fusion:
             effective, matched = len(step.rewrites), len(step.rewrites) + len(step.rejects)
-            yield Line("INFO", step.name, f"AutoFusion {step.name}: match_times {matched}, effect_times {effective}")
+            message = f"AutoFusion {step.name}: match_times {matched}, effect_times {effective}"
+            yield Line("INFO", step.name, message, at)
         micros = round(step.seconds * 1e6)
         name = step.ge_name or step.name
-        yield Line("INFO", step.name, f"[GEPERFTRACE] The time cost of {name} is [{micros}] micro second(s).")
+        yield Line("INFO", step.name, f"[GEPERFTRACE] The time cost of {name} is [{micros}] micro second(s).", at)
     if steps:
         yield from _unsupported(steps[-1])
     if memory is not None:
-        yield from (Line("INFO", "memory_assignment", message) for message in memory_log(memory, order))
+        planned = next((at for at, step in enumerate(steps) if step.stage == "memory"), -1)
+        for message in memory_log(memory, order):
+            yield Line("INFO", "memory_assignment", message, planned)
     for stage in dict.fromkeys(step.stage for step in steps):
         seconds = sum(step.seconds for step in steps if step.stage == stage)
         yield Line("INFO", stage, f"Graph Pass ({stage}): {seconds * 1e3:.0f}ms")
@@ -78,4 +91,4 @@ def _unsupported(last: Step) -> Iterator[Line]:
         types = [value.type if (value := last.after.values.get(name)) is not None else None for name in node.inputs]
         lowering = lookup(node, types)
         if lowering.outcome is Outcome.FALLBACK:
-            yield Line("WARNING", last.name, unsupported_line(node, lowering))
+            yield Line("WARNING", last.name, unsupported_line(node, lowering), node=node.name)

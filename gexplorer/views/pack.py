@@ -1,11 +1,21 @@
-"""One part of a document as one block of bytes: JSON for what is small, raw arrays for what is large.
+"""One part of a document as one block of bytes: JSON for what is small, columns of numbers for what is large.
 
-The block is the four letters ``GXP1``, the length of the JSON in bytes (u32), the JSON (no spaces, all beyond ASCII
-escaped, so that half a surrogate pair survives too), zero bytes up to a multiple of 8, then the arrays, each beginning
-at a multiple of 8 from the start of the area that they are in. All numbers are little-endian. In the JSON an array
-stands as ``{"$": [type, offset, count]}``: the type is ``u8``, ``i32``, ``u32``, ``f32`` or ``f64``, the offset counts
-bytes from the start of the area. A key that begins with ``$`` itself has one more ``$`` before it. NaN and infinity
-are only allowed inside arrays. Equal parts give equal bytes.
+The block is the four letters ``GXP2``, the length of the text in bytes (u32), the text, zero bytes up to a multiple of
+8, then the columns, each followed by zero bytes up to a multiple of 8. Numbers are little-endian. The text is two lines
+of JSON without spaces, all beyond ASCII escaped, so that half a surrogate pair survives too:
+
+- The columns: ``[["i32", 12], ["u8", 3]]``, each one's type (``u8``, ``i32``, ``u32``, ``f32``, ``f64``) and how many
+  numbers it has.
+- The part, in which ``{"$": [column, count]}`` stands for an array: the next so many numbers of that column, in the
+  order of the text. A key that begins with ``$`` itself has one more ``$`` before it.
+
+Arrays under the same key and of the same type share a column. A column of ``i32`` or ``u32`` holds differences, each
+number less the one before it (modulo 2^32, the first less 0), as four planes: the lowest byte of every number, then the
+next byte of every number, and so on. Other columns hold their numbers as they are. All of this is for what travels
+deflated: nothing in the text depends on how long what stands before it is, and numbers that rise steadily, or that are
+all greater by the same amount after a change, give equal bytes.
+
+NaN and infinity are only allowed inside arrays. Equal parts give equal bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +29,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-MAGIC = b"GXP1"
+MAGIC = b"GXP2"
 _ALIGNMENT = 8
 _ARRAY = "$"
 _TYPES = {
@@ -45,10 +55,12 @@ def pack(part: Mapping[str, object]) -> bytes:
         TypeError: something is of no such type.
         ValueError: a number outside of arrays is not finite, or an array has another number of dimensions.
     """
-    area = _Area()
-    text = json.dumps(area.stand_in(part), allow_nan=False, separators=(",", ":")).encode()
-    head = MAGIC + struct.pack("<I", len(text)) + text
-    return b"".join((head, _padding(len(head)), *area.chunks))
+    columns = _Columns()
+    lines = _text(columns.stand_in(part, ""))
+    held = [np.concatenate(arrays) for arrays in columns.arrays]
+    text = _text([[_NAMES[column.dtype], len(column)] for column in held]) + b"\n" + lines
+    chunks = [MAGIC + struct.pack("<I", len(text)) + text, *map(_written, held)]
+    return b"".join(chunk + _padding(len(chunk)) for chunk in chunks)
 
 
 def unpack(block: bytes) -> dict[str, Any]:
@@ -58,20 +70,33 @@ def unpack(block: bytes) -> dict[str, Any]:
         ValueError: the bytes are no packed part.
     """
     if block[:4] != MAGIC or len(block) < 8:
-        raise ValueError("not a packed part: it does not begin with GXP1")
+        raise ValueError("not a packed part: it does not begin with GXP2")
     (length,) = struct.unpack_from("<I", block, 4)
     end = 8 + length
-    start = end + len(_padding(end))
     if len(block) < end:
-        raise ValueError(f"a packed part of {len(block)} bytes cannot hold {length} bytes of JSON")
+        raise ValueError(f"a packed part of {len(block)} bytes cannot hold {length} bytes of text")
+    first, _, text = block[8:end].partition(b"\n")
+    columns: list[NDArray[Any]] = []
+    at = end + len(_padding(end))
+    for name, count in json.loads(first):
+        size = _TYPES[name].itemsize * count
+        if len(block) < at + size:
+            raise ValueError(f"a packed part of {len(block)} bytes is cut off in its columns")
+        columns.append(_read(block[at : at + size], _TYPES[name]))
+        at += size + len(_padding(size))
+    taken = [0] * len(columns)
 
     def read(pairs: list[tuple[str, Any]]) -> Any:
         if len(pairs) == 1 and pairs[0][0] == _ARRAY:
-            name, offset, count = pairs[0][1]
-            return np.frombuffer(block, _TYPES[name], count, start + offset)
+            column, count = pairs[0][1]
+            start, taken[column] = taken[column], taken[column] + count
+            return columns[column][start : taken[column]]
         return {key[1:] if key.startswith(_ARRAY) else key: value for key, value in pairs}
 
-    return json.loads(block[8:end], object_pairs_hook=read)
+    part = json.loads(text, object_pairs_hook=read)  # called in the order of the text
+    if taken != [len(column) for column in columns]:
+        raise ValueError("a packed part's text does not take all of its columns")
+    return part
 
 
 def part_hash(block: bytes) -> str:
@@ -79,41 +104,62 @@ def part_hash(block: bytes) -> str:
     return blake2b(block, digest_size=8).hexdigest()
 
 
-class _Area:
-    """The arrays of a block.
+class _Columns:
+    """The arrays of a part.
 
     Attributes:
-        chunks: what is written one after the other.
+        arrays: by column, in the order of the text.
     """
 
     def __init__(self) -> None:
-        self.chunks: list[bytes] = []
-        self._length = 0
+        self.arrays: list[list[NDArray[Any]]] = []
+        self._of: dict[tuple[str, np.dtype[Any]], int] = {}
 
-    def stand_in(self, value: object) -> object:
+    def stand_in(self, value: object, key: str) -> object:
         """A value as JSON can say it; arrays are put aside."""
         if value is None or isinstance(value, str | bool | int | float):
             return value
         if isinstance(value, np.ndarray):
-            return {_ARRAY: self._put(cast("NDArray[Any]", value))}
+            return {_ARRAY: self._put(_plain(cast("NDArray[Any]", value)), key)}
         if isinstance(value, np.generic):
             return value.item()
         if isinstance(value, Mapping):
             items = cast("Mapping[str, object]", value).items()
-            return {_ARRAY + key if key.startswith(_ARRAY) else key: self.stand_in(held) for key, held in items}
+            return {_ARRAY + key if key.startswith(_ARRAY) else key: self.stand_in(held, key) for key, held in items}
         if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
             held = cast("Sequence[object]", value)
-            return list(held) if all(type(one) is str for one in held) else [self.stand_in(one) for one in held]
+            return list(held) if all(type(one) is str for one in held) else [self.stand_in(one, key) for one in held]
         raise TypeError(f"a part of a document cannot hold {type(value).__name__}")
 
-    def _put(self, array: NDArray[Any]) -> list[object]:
-        column = _plain(array)
-        place: list[object] = [_NAMES[column.dtype], self._length, len(column)]
-        data = column.tobytes()
-        data += _padding(len(data))
-        self.chunks.append(data)
-        self._length += len(data)
-        return place
+    def _put(self, array: NDArray[Any], key: str) -> list[int]:
+        column = self._of.setdefault((key, array.dtype), len(self.arrays))
+        if column == len(self.arrays):
+            self.arrays.append([])
+        self.arrays[column].append(array)
+        return [column, len(array)]
+
+
+def _text(value: object) -> bytes:
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _written(column: NDArray[Any]) -> bytes:
+    """A column as the block holds it."""
+    if column.dtype.kind == "f" or column.dtype.itemsize == 1:
+        return column.tobytes()
+    unsigned = column.view("<u4")
+    differences = np.diff(unsigned, prepend=np.zeros(1, "<u4"))
+    return np.ascontiguousarray(differences.view(np.uint8).reshape(-1, 4).T).tobytes()
+
+
+def _read(data: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A column from what the block holds."""
+    if dtype.kind == "f" or dtype.itemsize == 1:
+        return np.frombuffer(data, dtype)
+    differences = np.ascontiguousarray(np.frombuffer(data, np.uint8).reshape(4, -1).T).view("<u4").reshape(-1)
+    column = np.cumsum(differences, dtype="<u4").view(dtype)
+    column.flags.writeable = False
+    return column
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:

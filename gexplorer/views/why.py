@@ -40,6 +40,8 @@ class Miss:
         near: whether much of the pattern fitted, so that the compilation tells it unasked.
         wanted: what the pattern has where it stopped, such as ``MatMul|Gemm``; None where it fitted whole.
         kind: for a far miss the reason without names, by which they are counted.
+        settled: whether the value in between lies inside a kernel by now, as a later rule has fused it: nothing is
+            left to be kept out of memory. False where nobody knows.
     """
 
     rule: str
@@ -54,6 +56,7 @@ class Miss:
     wanted: str | None = None
     kind: str = ""
     saved_bytes: float | None = None
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,7 @@ def _miss(step: Step, reject: Reject, far_from: type[Rule] | None = None, *, bet
         wanted if isinstance(wanted, str) else None,
         "" if far_from is None else _kind(reject, far_from.kinds),
         saved,
+        between is not None and value is not None and not reject.path and not between.lies_between(value),
     )
 
 

@@ -28,7 +28,7 @@ def carried(made):
 
 def page_of(compilation, variants=None):
     """The page with the document inside, as widgets/README.md says; variants are compilations by their changes' key."""
-    made = document(compilation, variants=tuple(variants or ()))
+    made = document(compilation)
     others = {key: carried(document(other, previous=made)) for key, other in (variants or {}).items()}
     data = json.dumps({"parts": carried(made), "variants": others}).replace("<", "\\u003c")
     script, sheet = (STATIC / "report.js").read_text("utf-8"), (STATIC / "gexplorer.css").read_text("utf-8")
@@ -149,7 +149,8 @@ def test_no_figure_is_cut(show, width):
             .map(e => e.textContent)"""
     )
     assert cut == []
-    assert page.locator(".gx-figure-value").nth(3).inner_text().endswith("s")
+    assert page.locator(".gx-figure-now").nth(3).inner_text().endswith("s")
+    assert page.locator("[data-figure=latency_us] .gx-figure-error").inner_text().startswith("±")
 
 
 def test_a_kernel_goes_step_by_step(show):

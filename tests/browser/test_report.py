@@ -1,5 +1,6 @@
 """The report in a real browser, from a file with the network off: the explorer works, and the words without it."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import gexplorer as gx
+from gexplorer.render.page import zipped
 from gexplorer.render.variants import possible
 
 MODEL = "bert-base:layers=2"
@@ -150,6 +152,23 @@ def test_a_memory_mode_is_a_switch_too(show, compiled):
     safe = compiled.replace(memory="safe").memory.pool_bytes
     until(page, f"gexplorer.store.parts.memory.pool_bytes === {safe}")
     assert safe != compiled.memory.pool_bytes
+
+
+def test_a_damaged_variant_is_one_line_and_the_page_stays(show, report, tmp_path):
+    written = Path(report).read_text(encoding="utf-8")
+    found = re.search(r'(id="gexplorer-document">)(.*?)(</script>)', written, re.DOTALL)
+    carried = json.loads(found[2])
+    carried["variants"]['{"memory":"safe"}']["memory"] = zipped(b"GXD1" + bytes(16))
+    spoiled = tmp_path / "spoiled.html"
+    spoiled.write_text(written.replace(found[2], json.dumps(carried).replace("<", "\\u003c")), encoding="utf-8")
+    page = show(path=spoiled)
+    own = page.evaluate("gexplorer.store.parts.memory.pool_bytes")
+    page.evaluate("gexplorer.store.change({memory: 'safe'})")
+    until(page, "gexplorer.store.failure !== null")
+    assert page.evaluate("gexplorer.store.failure") == "this variant's data is damaged"
+    assert page.evaluate("gexplorer.store.parts.memory.pool_bytes") == own
+    assert page.evaluate("gexplorer.store.changes") == {}
+    assert page.get_by_text("this variant's data is damaged").first.is_visible()
 
 
 def test_what_is_not_carried_is_refused_with_the_reason(show):

@@ -16,7 +16,7 @@ from gexplorer.validation.inputs import random_inputs
 from gexplorer.validation.launch_orders import launch_orders
 from gexplorer.validation.pool import PoolTrial
 from tests.byte_memory import Rows, Run, Tensor
-from tests.museum_models import SCENES
+from tests.museum_models import SCENES, Scene
 from tests.spoilt_programs import placed, spoil, spoilt_program
 
 
@@ -103,6 +103,27 @@ def test_the_verifier_and_the_execution_catch_the_bug(name):
     if name != "output_over_input":  # that one is right once: it is the next run that starts from garbage
         assert found.output == "y"
         assert found.wrong_bytes > 0
+
+
+def test_a_true_that_is_lost_shows_when_the_poison_is_false():
+    body = """
+        yes = GreaterOrEqual(x, x)
+        a = Where(yes, x, x)
+        b = Softmax(a)
+        no = Less(x, x)
+        either = Or(yes, no)
+        y = Where(either, b, x)
+        """
+    compiled = compile_(Scene(body).model(), fusion={"ALL": False}, enable_mem_reuse=False)
+    sound = lower(compiled.memory)
+    last = sound.buffers.last.copy()
+    last[sound.tensors["yes"].buffer] = sound.instructions[1].last_point  # that of a, the first of its two readers
+    trial = PoolTrial(replace(sound, buffers=replace(sound.buffers, last=last)))
+    feed = random_inputs(compiled.graph, 0)
+    assert trial.compare(feed) is None
+    found = trial.compare(feed, pattern=0)
+    assert (found.tensor, found.output) == ("yes", "y")
+    assert PoolTrial(sound).compare(feed, pattern=0) is None
 
 
 @pytest.mark.parametrize("name", sorted(set(SCENES) - set(SHOWN)))

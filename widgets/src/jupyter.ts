@@ -6,6 +6,7 @@ import type { Changes, Host, Theme } from "./core/panel.ts";
 import { fromSelection, toSelection, type Selection } from "./core/selection.ts";
 import { variantKey } from "./core/pack.ts";
 import { ExplorerStore } from "./core/store.ts";
+import { h } from "./shell/dom.ts";
 
 /** The part of anywidget's model that is used here. */
 export interface Model {
@@ -41,14 +42,45 @@ export function whenShown(element: HTMLElement, mount: () => () => void): () => 
   };
 }
 
-/** A store that follows a model; `theme` looks again what theme is in force, `stop` lets go of it. */
-export function connect(model: Model, element: HTMLElement): { store: ExplorerStore; theme(): void; stop(): void } {
+/** Nothing has come for so long after a wish: then the kernel is busy, or there is none. In ms. */
+const PATIENCE = 4000;
+const PROBE = 1500;
+const SILENT = "no answer from the kernel yet: it is busy, or gone (then run the cell again)";
+const GONE = "The kernel of this picture is gone. Run the cell again.";
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What a saved notebook shows without its kernel: a static page, in a frame that runs no program. */
+function picture(html: string, height: unknown): HTMLElement {
+  const frame = h("iframe", { style: { width: "100%", border: "0" }, sandbox: "", srcdoc: html, title: "The compilation when the notebook was saved", height: typeof height === "number" ? height : 480 });
+  return h("div", { class: "gexplorer gx-still" }, h("p", { class: "gx-empty", text: "Saved picture: no kernel answers. Run the cell again for the live one." }), frame);
+}
+
+/** A store that follows a model; `ready` asks for the first parts, `theme` looks again what theme is in force, `stop` lets go of it. */
+export function connect(model: Model, element: HTMLElement): { store: ExplorerStore; ready(): void; theme(): void; stop(): void } {
   let sequence = 0;
-  const host: Host = {
-    change: (changes) => model.send({ type: "change", sequence: ++sequence, changes }),
-    ask: (part) => model.send({ type: "ask", part }),
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  let still: HTMLElement | null = null;
+  const silent = (): void => {
+    store.setWork({ done: 0, total: 0, text: SILENT });
+    const html = model.get("static");
+    if (!store.parts.head && typeof html === "string" && html) element.prepend((still ??= picture(html, model.get("height"))));
+  };
+  const say = (message: object, patience = PATIENCE, otherwise = silent): void => {
+    clearTimeout(waiting);
+    waiting = setTimeout(otherwise, patience);
+    try {
+      model.send(message);
+    } catch {
+      clearTimeout(waiting); // there is no line any more
+      otherwise();
+    }
+  };
+  const host: Writable<Host> = {
+    change: (changes) => say({ type: "change", sequence: ++sequence, changes }),
+    ask: (part) => say({ type: "ask", part }),
     pin: () => model.send({ type: "pin" }),
-    reset: () => model.send({ type: "reset", sequence: ++sequence }),
+    reset: () => say({ type: "reset", sequence: ++sequence }),
     moved: (cursor) => {
       const selection = toSelection(cursor, store.parts);
       if (variantKey(selection) === variantKey(model.get("selection") ?? {})) return;
@@ -56,13 +88,24 @@ export function connect(model: Model, element: HTMLElement): { store: ExplorerSt
       model.save_changes();
     },
   };
+  /** Nobody compiles again: switches are grey and say why. */
+  const fix = (reason: string): void => {
+    host.change = host.reset = undefined;
+    host.reason = reason;
+  };
+  const fixed = model.get("fixed");
+  if (typeof fixed === "string" && fixed) fix(fixed);
   const store = new ExplorerStore(host, themeOf(model, element));
+  /** JupyterLab says that the line to the kernel was cut: it was restarted (then nobody answers), or is back. */
+  const cut = (): void => say({ type: "ready" }, PROBE, () => store.setFailure(GONE));
   const follow = (): void => {
     const selection = (model.get("selection") ?? {}) as Selection;
     if (variantKey(selection) === variantKey(toSelection(store.cursor, store.parts))) return;
     store.move({ ...BLANK, ...fromSelection(selection, store.parts) });
   };
   const hear = (message: Message, buffers: (DataView | ArrayBuffer)[] = []): void => {
+    clearTimeout(waiting);
+    still?.remove();
     switch (message.type) {
       case "parts": {
         // An answer to a wish that is no longer the newest: the next one is under way.
@@ -94,14 +137,18 @@ export function connect(model: Model, element: HTMLElement): { store: ExplorerSt
   model.on("msg:custom", hear as never);
   model.on("change:selection", follow as never);
   model.on("change:theme", theme as never);
+  model.on("comm_live_update", cut as never);
   const watch = new MutationObserver(theme);
   watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
   const dark = matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", theme);
   return {
     store,
+    ready: () => say({ type: "ready" }),
     theme,
     stop: () => {
+      clearTimeout(waiting);
+      model.off("comm_live_update", cut as never);
       model.off("msg:custom", hear as never);
       model.off("change:selection", follow as never);
       model.off("change:theme", theme as never);

@@ -12,12 +12,12 @@ export interface Widget {
 export function panelWidget(kind: PanelKind): Widget {
   return {
     render({ model, el }) {
-      const { store, theme, stop } = connect(model, el);
+      const { store, ready, theme, stop } = connect(model, el);
       const end = whenShown(el, () => {
         theme();
         return show(kind, model, el, store);
       });
-      model.send({ type: "ready" });
+      ready();
       return () => {
         end();
         stop();
@@ -31,6 +31,9 @@ function show(kind: PanelKind, model: Model, el: HTMLElement, store: Store): () 
   root.dataset.theme = store.theme;
   const height = model.get("height");
   if (typeof height === "number") root.style.setProperty("--gx-height", `${height}px`);
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") store.move({ node: undefined, value: undefined, position: undefined });
+  });
   el.append(root);
   let panel: Panel | null = null;
   let asked: unknown = null;

@@ -2,6 +2,7 @@
 
 import { tabs } from "gexplorer:tabs";
 import type { PartName, Parts } from "./core/document.ts";
+import { applied, isDifference } from "./core/delta.ts";
 import { inflate, unpack, variantKey } from "./core/pack.ts";
 import type { Changes, Host } from "./core/panel.ts";
 import { fromHash, fromSelection, toHash, toSelection, type Selection } from "./core/selection.ts";
@@ -20,9 +21,21 @@ interface Carried {
 const FIRST: PartName[] = ["head", "steps", "nodes", "scenes"];
 
 async function decode(parts: Record<string, string>, names: readonly string[]): Promise<Partial<Parts>> {
-  const found = names.filter((name) => parts[name]);
-  const decoded = await Promise.all(found.map(async (name) => [name, unpack(await inflate(parts[name] as string))] as const));
-  return Object.fromEntries(decoded) as Partial<Parts>;
+  return decodeEach(names.filter((name) => parts[name]), async (name) => inflate(parts[name] as string));
+}
+
+/** The parts in which a variant is another; undefined for one that it has not. Most come as differences to the own. */
+async function decodeVariant(own: Record<string, string>, variant: Record<string, string>): Promise<Partial<Parts>> {
+  const gone = Object.keys(variant).filter((name) => !variant[name]);
+  const found = await decodeEach(Object.keys(variant).filter((name) => variant[name]), async (name) => {
+    const bytes = await inflate(variant[name] as string);
+    return isDifference(bytes) ? applied(await inflate(own[name] ?? ""), bytes) : bytes;
+  });
+  return { ...found, ...Object.fromEntries(gone.map((name) => [name, undefined])) };
+}
+
+async function decodeEach(names: readonly string[], bytes: (name: string) => Promise<Uint8Array>): Promise<Partial<Parts>> {
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, unpack(await bytes(name))] as const))) as Partial<Parts>;
 }
 
 async function start(): Promise<void> {
@@ -33,6 +46,9 @@ async function start(): Promise<void> {
   source.remove(); // its text is decoded once and not needed again
   const variants = carried.variants ?? {};
   let wish = 0;
+  // What every variant is told from: kept, so that a switch unpacks only what is another.
+  let own: Promise<Partial<Parts>> | undefined;
+  const whole = (): Promise<Partial<Parts>> => (own ??= decode(carried.parts, Object.keys(carried.parts)));
   const host: Host = {
     moved: () => {
       const hash = toHash(toSelection(store.cursor, store.parts));
@@ -47,18 +63,17 @@ async function start(): Promise<void> {
   const show = async (changes: Changes): Promise<void> => {
     const key = variantKey(changes);
     const turn = ++wish;
-    const parts = key === "{}" ? carried.parts : { ...carried.parts, ...variants[key] };
     try {
-      const decoded = await decode(parts, Object.keys(parts));
+      const decoded = { ...(await whole()), ...(await decodeVariant(carried.parts, variants[key] ?? {})) };
       if (turn !== wish) return; // a newer wish came meanwhile
       store.batch(() => {
         store.setWork(null);
-        // A variant may lack a part that the document has: it must not show the old one.
+        // What the variant before had alone must not stay.
         const gone = Object.keys(store.parts).filter((name) => !(name in decoded));
         store.receive({ ...decoded, ...Object.fromEntries(gone.map((name) => [name, undefined])) });
       });
     } catch (error) {
-      store.setFailure(String(error));
+      store.setFailure(error instanceof Error ? error.message : String(error));
     }
   };
   if (Object.keys(variants).length) {
@@ -83,6 +98,7 @@ async function start(): Promise<void> {
     carried.parts,
     Object.keys(carried.parts).filter((name) => !FIRST.includes(name as PartName)),
   );
+  own ??= Promise.resolve({ ...first, ...rest });
   store.receive(rest);
   if (location.hash.includes("value=") || location.hash.includes("rule=")) follow();
   Object.assign(document.documentElement.dataset, { gexplorer: "complete" });

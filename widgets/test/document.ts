@@ -111,7 +111,9 @@ export function containerOf(members: number[], template: number, more: Partial<C
 }
 
 export function scenesOf(containers: Container[], templates: Template[], strings = ["block"]): ScenesPart {
-  return { strings, roots: i32(0), steps: i32(0), containers, templates };
+  const ends = { container: i32(), value: i32() };
+  const bodies = { node: i32(), template: i32(), members_at: i32(0), members: i32(), stubs_at: i32(0), stubs: i32() };
+  return { strings, roots: i32(0), steps: i32(0), containers, templates, ends, bodies };
 }
 
 export function stepsOf(rows: Partial<StepRow>[], strings: string[] = []): StepsPart {
@@ -151,5 +153,6 @@ export function rejectsOf(rows: [node: number, blocker: number, bytes: number, p
     blocker_value: none,
     blocker_name: none,
     saved_bytes: Float64Array.from(rows.map((row) => row[2])),
+    freed_bytes: Float64Array.from(rows.map((row) => row[2])),
   };
 }

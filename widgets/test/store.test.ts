@@ -158,15 +158,18 @@ test("marks follow the status", () => {
   assert.deepEqual([shown(1, "after"), shown(2, "after"), shown(1, "before"), shown(0, "both")], [false, true, true, false]);
 });
 
-test("blocked traffic counts a place once, by the type that blocks, where there is a cure", () => {
+test("blocked traffic counts a place once, by rule and by the type that blocks, what has a cure first", () => {
   const nodes = nodesOf([{ name: "r1", type: "Reshape" }, { name: "r2", type: "Reshape" }, { name: "t", type: "Transpose" }]);
   const steps = stepsOf(
     [{ rejects: rejectsOf([[0, 0, 100, 0], [1, 1, 50, 1], [2, 2, 70, 2]]) }, { rejects: rejectsOf([[0, 0, 300, 0], [2, -1, 999, 3], [2, 2, NaN, 4], [2, 2, 900, 5, -1]]) }],
     ["p0", "p1", "p2", "p3", "p4", "p5"],
   );
   const found = blocked(steps, nodes);
-  assert.deepEqual(found.map(({ type, blockers, bytes }) => [type, blockers, bytes]), [["Reshape", 2, 350], ["Transpose", 1, 70]]);
-  assert.deepEqual(found[0]?.places.map(({ step, row, bytes }) => [step, row, bytes]), [[1, 0, 300], [0, 1, 50]]);
+  assert.deepEqual(
+    found.map(({ step, type, blockers, bytes, curable }) => [step, type, blockers, bytes, curable]),
+    [[1, "Reshape", 1, 300, true], [0, "Transpose", 1, 70, true], [0, "Reshape", 1, 50, true], [1, "Transpose", 1, 900, false]],
+  );
+  assert.deepEqual(found[0]?.places, [{ step: 1, row: 0, bytes: 300 }]);
 });
 
 test("every step that looked at a node is told, versions being one", () => {

@@ -173,10 +173,10 @@ test("laps fill the time of their stage, the longest first, and quiet steps are 
   assert.deepEqual(steps.map(isQuiet), [false, false, true, false]);
 });
 
-test("near misses are grouped by reason, the dearest first", () => {
-  const steps = { strings: [], steps: [{ rejects: { code: ints(1, 2, 1, 3), saved_bytes: floats(5, 100, 7, NaN) } }] } as unknown as StepsPart;
+test("near misses are grouped by reason, the one that would keep most out of memory first", () => {
+  const steps = { strings: [], steps: [{ rejects: { code: ints(1, 2, 1, 3, 3), saved_bytes: floats(0, 100, 0, NaN, NaN), freed_bytes: floats(5, 100, 7, NaN, NaN) } }] } as unknown as StepsPart;
   const reasons = reasonsOf(steps, 0);
-  assert.deepEqual(reasons.map(({ code, places, saved }) => [code, places, saved]), [[2, [1], 100], [1, [2, 0], 12], [3, [3], NaN]]);
+  assert.deepEqual(reasons.map(({ code, places, freed, saved }) => [code, places, freed, saved]), [[2, [1], 100, 100], [1, [2, 0], 12, 0], [3, [3, 4], NaN, NaN]]);
   assert.deepEqual(reasonsOf(steps, 7), []);
 });
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from gexplorer.discovery import modules_of
 from gexplorer.frontends.zoo import models
 
 if TYPE_CHECKING:
@@ -24,10 +23,9 @@ def entries() -> Mapping[str, ZooEntry]:
         ValueError: two families define the same name.
     """
     found: dict[str, ZooEntry] = {}
-    for info in pkgutil.iter_modules(models.__path__, f"{models.__name__}."):
-        family = importlib.import_module(info.name)
+    for family in modules_of(models):
         for entry in family.ENTRIES:
             if entry.name in found:
-                raise ValueError(f"{info.name} defines {entry.name!r}, which another family defines already")
+                raise ValueError(f"{family.__name__} defines {entry.name!r}, which another family defines already")
             found[entry.name] = entry
     return MappingProxyType(found)

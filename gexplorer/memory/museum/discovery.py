@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from functools import cache
 
+from gexplorer.discovery import instances_of
 from gexplorer.memory.museum import bugs
 from gexplorer.memory.museum.exhibit import Exhibit
 
@@ -18,12 +16,4 @@ def all_exhibits() -> tuple[Exhibit, ...]:
     Raises:
         ValueError: two have the same name.
     """
-    found: dict[str, Exhibit] = {}
-    for info in pkgutil.iter_modules(bugs.__path__, f"{bugs.__name__}."):
-        module = importlib.import_module(info.name)
-        for _, kind in inspect.getmembers(module, inspect.isclass):
-            if issubclass(kind, Exhibit) and kind.__module__ == module.__name__:
-                if kind.name in found:
-                    raise ValueError(f"{info.name} defines {kind.name!r}, which another exhibit is called already")
-                found[kind.name] = kind()
-    return tuple(found[name] for name in sorted(found))
+    return tuple(sorted(instances_of(bugs, Exhibit), key=lambda exhibit: exhibit.name))

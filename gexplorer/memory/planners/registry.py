@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import entry_points
 
 import gexplorer.memory.planners
+from gexplorer.discovery import classes_of
 from gexplorer.errors import OptionError
 from gexplorer.memory.planners.base import Planner
 
@@ -41,17 +39,4 @@ def find_planner(name: str) -> type[Planner]:
 
 @cache
 def _discovered() -> tuple[type[Planner], ...]:
-    package = gexplorer.memory.planners
-    modules = [
-        importlib.import_module(f"{package.__name__}.{info.name}") for info in pkgutil.iter_modules(package.__path__)
-    ]
-    own = [
-        item
-        for module in modules
-        for item in vars(module).values()
-        if isinstance(item, type)
-        and issubclass(item, Planner)
-        and hasattr(item, "name")
-        and item.__module__ == module.__name__
-    ]
-    return (*own, *(entry.load() for entry in entry_points(group="gexplorer.planners")))
+    return classes_of(gexplorer.memory.planners, Planner, group="gexplorer.planners")

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from gexplorer.errors import ModelError
 from gexplorer.validation.bisection import first_wrong_step
-from gexplorer.validation.checker import Checker
+from gexplorer.validation.checker import ModelRun
 from gexplorer.validation.comparing import (
     LeftOutError,
     inputs_of,
-    left_out,
     plural,
     require_time,
-    require_weights,
     seeds_of,
     size_candidates,
     size_choices,
@@ -35,20 +33,16 @@ if TYPE_CHECKING:
 TOLD = 3
 
 
-class DryRun(Checker):
+class DryRun(ModelRun):
     """Runs the original model and the compiled graph on the same seeded inputs and compares every output."""
 
     name = "dry_run"
     order = 40
     is_numerical = True
 
-    def run(self, subject: Subject, budget: Budget) -> Outcome:
+    def run_model(self, subject: Subject, budget: Budget) -> Outcome:
         """As many runs as the budget asks for; what only one of the two can run is a fault or a fallback, and said."""
-        try:
-            require_weights(subject)
-            return _compared(subject, budget)
-        except LeftOutError as error:
-            return left_out(error)
+        return _compared(subject, budget)
 
 
 def _compared(subject: Subject, budget: Budget) -> Outcome:

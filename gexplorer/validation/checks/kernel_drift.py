@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from gexplorer.errors import ModelError
 from gexplorer.ir.graph import Node
 from gexplorer.ops.work import nbytes
-from gexplorer.validation.checker import Checker
+from gexplorer.validation.checker import ModelRun
 from gexplorer.validation.comparing import (
-    LeftOutError,
     inputs_of,
-    left_out,
     plural,
-    require_weights,
     seeds_of,
     size_candidates,
     size_text,
@@ -29,7 +26,7 @@ from gexplorer.validation.subject import Subject
 MOST_BYTES = 1 << 30
 
 
-class KernelDrift(Checker):
+class KernelDrift(ModelRun):
     """Compares what every kernel gives with the original's value of the same name, and names the first that drifts.
 
     A pass may give an old name to a new value, as long as the results stay. So what differs only inside is told, and
@@ -39,15 +36,9 @@ class KernelDrift(Checker):
     name = "kernel_drift"
     order = 50
 
-    def run(self, subject: Subject, budget: Budget) -> Outcome:
+    def run_model(self, subject: Subject, budget: Budget) -> Outcome:
         """One run of each side; a full validation only."""
-        try:
-            require_weights(subject)  # first: a full validation could do no more without them
-            if budget.is_limited:
-                return Outcome("skipped", (Note("only_full"),))
-            return _drift(subject, budget)
-        except LeftOutError as error:
-            return left_out(error)
+        return Outcome("skipped", (Note("only_full"),)) if budget.is_limited else _drift(subject, budget)
 
 
 @dataclass(frozen=True, slots=True)

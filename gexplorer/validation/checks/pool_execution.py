@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gexplorer.errors import ModelError
-from gexplorer.validation.checker import Checker
+from gexplorer.execution.machine import POISON
+from gexplorer.ir.dtypes import DType
+from gexplorer.validation.checker import ModelRun
 from gexplorer.validation.comparing import (
     LeftOutError,
     inputs_of,
-    left_out,
     plural,
     require_time,
-    require_weights,
     seeds_of,
     size_candidates,
     size_choices,
@@ -28,13 +28,14 @@ from gexplorer.validation.subject import Subject
 
 if TYPE_CHECKING:
     from gexplorer.execution.program import Instruction, Program
+    from gexplorer.ir.graph import Graph
     from gexplorer.validation.pool import Clobbered, PoolTrial
 
 # To load one kernel into onnxruntime by itself. Measured on 2 shared x86-64 cores with onnxruntime 1.32.
 KERNEL_SECONDS = 1.5e-3
 
 
-class PoolExecution(Checker):
+class PoolExecution(ModelRun):
     """Runs the program with every tensor at its place in one pool, dead bytes poisoned, against private buffers.
 
     With several streams it also runs as they are launched, and for each in an order in which it is ahead of all others.
@@ -44,18 +45,18 @@ class PoolExecution(Checker):
     order = 60
     is_numerical = True
 
-    def run(self, subject: Subject, budget: Budget) -> Outcome:
+    def run_model(self, subject: Subject, budget: Budget) -> Outcome:
         """As many runs as the budget asks for; results must be equal bit by bit."""
-        try:
-            require_weights(subject)
-            return _executed(subject, budget)
-        except LeftOutError as error:
-            return left_out(error)
+        return _executed(subject, budget)
 
 
 def _executed(subject: Subject, budget: Budget) -> Outcome:
     candidates = size_candidates(subject)
-    runs = 2 + (subject.schedule.streams + 1 if subject.schedule is not None and subject.schedule.streams > 1 else 0)
+    runs = (
+        2
+        + _has_booleans(subject.compiled)
+        + (subject.schedule.streams + 1 if subject.schedule is not None and subject.schedule.streams > 1 else 0)
+    )
     kernels = len({id(node.body) if node.body is not None else (node.op, node.attributes) for node in subject.compiled})
     loading = kernels * KERNEL_SECONDS
     require_time(load_seconds(subject.compiled) + loading, budget, is_least=True)
@@ -109,9 +110,9 @@ def _at_sizes(trial: PoolTrial, subject: Subject, first: Mapping[str, int], budg
 def _once(trial: PoolTrial, subject: Subject, feed: Mapping[str, Any]) -> tuple[Clobbered | None, int]:
     """The first difference in any order of one set of inputs, and how many runs in the pool there were."""
     count = 0
-    for order in _orders(trial.program, subject):
+    for order, pattern in _ways(trial.program, subject):
         count += 1
-        found = trial.compare(feed, order)
+        found = trial.compare(feed, order, pattern)
         if found is not None:
             unsteady = trial.unsteady(feed)
             if unsteady:
@@ -152,13 +153,25 @@ def _in_type_of(value: Any, other: Any) -> Any:
     return value
 
 
-def _orders(program: Program, subject: Subject) -> Iterator[tuple[Instruction, ...] | None]:
-    yield None
+def _ways(program: Program, subject: Subject) -> Iterator[tuple[tuple[Instruction, ...] | None, int]]:
+    """Orders, None for the plan's own, and what the poison is."""
+    yield None, POISON
+    if _has_booleans(subject.compiled):
+        yield None, 0  # the other is true, and so hides that a true was lost
     schedule = subject.schedule
     if schedule is not None and schedule.streams > 1:
         from gexplorer.validation.launch_orders import launch_orders
 
-        yield from launch_orders(program, schedule)
+        for order in launch_orders(program, schedule):
+            yield order, POISON
+
+
+def _has_booleans(graph: Graph) -> bool:
+    """Whether an operator gives a boolean."""
+    return any(
+        value.producer and value.tensor is not None and value.tensor.dtype is DType.BOOL
+        for value in graph.values.values()
+    )
 
 
 def _told(found: Clobbered) -> Iterator[Note]:

@@ -27,6 +27,7 @@ def cost_part(subject: Subject, numbering: Numbering) -> dict[str, object] | Non
 
     ``latency_us`` is from launch to end, ``pipe_us`` is [kernels x pipes] row by row, 0 for a pipe that does nothing;
     ``hbm`` is the memory's time for all cores. ``flops`` is NaN where the operations are not known.
+    ``capacity_bytes`` is the size of the chip's HBM.
     """
     cost = subject.cost
     if cost is None:
@@ -37,6 +38,7 @@ def cost_part(subject: Subject, numbering: Numbering) -> dict[str, object] | Non
     pipes = [[float(row.cost.pipes[pipe][0]) if pipe in row.cost.pipes else 0.0 for pipe in PIPES] for row in rows]
     return {
         "soc": cost.chip.name,
+        "capacity_bytes": cost.chip.capacity.hbm_bytes,
         "tiling": cost.tiling,
         "peaks": peaks_of(cost.chip),
         "bandwidths": bandwidths_of(cost.chip),

@@ -58,6 +58,7 @@ def _figure(
     bound: float | None = None,
     error: float | None = None,
     series: NDArray[np.float64] | None = None,
+    modelled: bool = False,
     note: str = "",
 ) -> dict[str, object]:
     return {
@@ -68,6 +69,7 @@ def _figure(
         "first": first,
         "bound": bound,
         "error": error,
+        "modelled": modelled,
         "series": series,
         "lower_is_better": True,
         "note": note,
@@ -104,6 +106,7 @@ def _traffic(subject: Subject) -> dict[str, object]:
         cost.hbm_bytes,
         first=unfused.hbm_bytes if unfused is not None and unfused.rows else None,
         bound=cost.compulsory_bytes,
+        modelled=True,
         series=by_step(subject.course, lambda cost: cost.hbm_bytes),
         note="; ".join(("modelled; the bound is what any implementation moves", *_left_out(subject))),
     )
@@ -144,6 +147,7 @@ def _latency(subject: Subject) -> dict[str, object]:
         first=unfused.latency_us if unfused is not None and unfused.rows else None,
         bound=None if schedule is None else schedule.critical_path_us,
         error=error_of(cost),
+        modelled=True,
         series=by_step(subject.course, lambda cost: cost.latency_us),
         note="; ".join((*notes, *_left_out(subject), "the bound is the longest path of what must come before what")),
     )
@@ -159,7 +163,8 @@ def _launches(subject: Subject) -> dict[str, object]:
         "ratio",
         cost.launch_us / cost.latency_us,
         first=unfused.launch_us / unfused.latency_us if unfused is not None and unfused.latency_us else None,
-        note="share of the kernels' time that starting them takes",
+        modelled=True,
+        note="modelled; share of the kernels' time that starting them takes",
     )
 
 

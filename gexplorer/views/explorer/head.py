@@ -16,8 +16,6 @@ from gexplorer.views.explorer.figures import figures
 from gexplorer.views.report import version_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gexplorer.ir.graph import Graph
     from gexplorer.views.explorer.numbering import Numbering
     from gexplorer.views.explorer.subject import Subject
@@ -25,13 +23,12 @@ if TYPE_CHECKING:
 SCHEMA = "gexplorer.explorer/1"
 
 
-def head_part(subject: Subject, numbering: Numbering, variants: Sequence[str] = ()) -> dict[str, object]:
+def head_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
     """The top of the page.
 
     Args:
         subject: what is shown.
         numbering: the numbers of its nodes and values.
-        variants: keys of the changes that the page can show by itself.
     """
     source, options, failure = subject.source, subject.options, subject.failure
     graph = subject.steps[0].before if len(subject.steps) else None
@@ -51,8 +48,8 @@ def head_part(subject: Subject, numbering: Numbering, variants: Sequence[str] = 
         "figures": figures(subject, numbering),
         "stages": [_stage(name, subject) for name in STAGES],
         "choices": _choices(subject, graph),
-        "variants": list(variants),
         "failure": None if failure is None else {"name": failure.name, "why": failure.why},
+        "difference": None,
     }
 
 

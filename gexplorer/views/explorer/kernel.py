@@ -12,7 +12,7 @@ from gexplorer.kernels.interpreter import capacities
 from gexplorer.kernels.program import Loop, Mmad, Move, Slice, Swap, VectorOp
 from gexplorer.kernels.text import INDENT, instruction_text
 from gexplorer.kernels.walk import walk
-from gexplorer.views.explorer.columns import NOTHING, Texts, floats, ints
+from gexplorer.views.explorer.columns import NOTHING, Texts, floats, ints, ragged
 from gexplorer.views.explorer.tiling import dearest_kernels, kernels_of
 
 if TYPE_CHECKING:
@@ -27,27 +27,47 @@ if TYPE_CHECKING:
 
 # Kernels that differ, the dearest in all first.
 MOST_KERNELS = 16
-# Moves and computing instructions of a program that are told: some tiles, enough to see how it goes on.
-MOST_STEPS = 160
+# Kernels that differ and have no program, whose reasons are told.
+MOST_MISSING = 64
+# Moves and computing instructions of a program that are told: of most a whole block, from the first move to the last.
+MOST_STEPS = 640
 
 
 def kernel_part(subject: Subject, numbering: Numbering) -> dict[str, object] | None:
     """The first instructions of the first core, for each program of the dearest kernels; None where nothing was costed.
 
     Flags between pipes are left out: they say when, not what. ``content`` is what a step leaves in the copy of the
-    buffer that it writes: the stretch of the source that was moved there, or what was computed.
+    buffer that it writes: the stretch of the source that was moved there, or what was computed. ``missing`` are the
+    kernels that have no program, the dearest first, with the reason.
     """
     kernels = kernels_of(subject)
     if kernels is None or subject.cost is None:
         return None
     texts = Texts()
-    written = [kernel for kernel in dearest_kernels(kernels, subject.cost) if kernel.programs]
+    dearest = dearest_kernels(kernels, subject.cost)
+    written = [kernel for kernel in dearest if kernel.programs]
+    missing = [kernel for kernel in dearest if kernel.missing is not None]
     programs: list[dict[str, object]] = []
     for kernel in written[:MOST_KERNELS]:
         alike = ints(numbering.last.get(node, NOTHING) for node in kernel.nodes)
         programs += [_program(kernel, program, alike, texts) for program in kernel.programs]
     more = max(len(written) - MOST_KERNELS, 0)
-    return {"programs": programs, "more": more, "strings": texts.strings}
+    return {
+        "programs": programs,
+        "more": more,
+        "missing": [_missing(kernel, numbering, texts) for kernel in missing[:MOST_MISSING]],
+        "more_missing": max(len(missing) - MOST_MISSING, 0),
+        "strings": texts.strings,
+    }
+
+
+def _missing(kernel: DistinctKernel, numbering: Numbering, texts: Texts) -> dict[str, object]:
+    return {
+        "name": texts(kernel.nodes[0]),
+        "type": texts(kernel.op),
+        "alike": ints(numbering.last.get(node, NOTHING) for node in kernel.nodes),
+        "reason": texts(kernel.missing.reason if kernel.missing is not None else ""),
+    }
 
 
 def _program(kernel: DistinctKernel, generated: Generated, alike: object, texts: Texts) -> dict[str, object]:
@@ -90,6 +110,8 @@ def _steps(program: Program, line_of: Mapping[int, int], paths: Sequence[str], t
     rows: list[tuple[int, ...]] = []
     moved: list[float] = []
     held: list[float] = []
+    read: list[list[int]] = []
+    read_copy: list[list[int]] = []
     for issued in walk(program):
         if issued.core:
             break
@@ -112,13 +134,33 @@ def _steps(program: Program, line_of: Mapping[int, int], paths: Sequence[str], t
             block = NOTHING if issued.block is None else issued.block
             place = number[target.buffer]
             content = texts(_content(found, issued.bindings))
+            pipe = texts(program.pipe(found) or "scalar")
+            sources = [part.buffer for part in _sources(found, issued.bindings)]
+            read.append([number[source] for source in sources])
+            read_copy.append([current[source] for source in sources])
             rows.append(
-                (line_of[id(found)], tile, block, texts(where), place, current[target.buffer], content, path)
+                (line_of[id(found)], pipe, tile, block, texts(where), place, current[target.buffer], content, path)
             )  # fmt: skip
-    names = ("line", "turn", "block", "where", "buffer", "copy", "content", "path")
+    names = ("line", "pipe", "turn", "block", "where", "buffer", "copy", "content", "path")
     columns = np.array(rows, np.int32).reshape(-1, len(names)).T
     steps: dict[str, object] = {name: column.copy() for name, column in zip(names, columns, strict=True)}
-    return {"steps": steps | {"moved_bytes": floats(moved), "held_bytes": floats(held)}, "whole": whole}
+    steps |= {"moved_bytes": floats(moved), "held_bytes": floats(held)}
+    steps["reads_at"], steps["reads"] = ragged(read)
+    steps["reads_copy"] = ragged(read_copy)[1]
+    return {"steps": steps, "whole": whole}
+
+
+def _sources(found: Move | Mmad | VectorOp, bindings: Bindings) -> list[Slice]:
+    """What an instruction reads; a product that adds to its result reads that too."""
+    match found:
+        case Move():
+            return [found.source]
+        case Mmad():
+            adds = bool(found.fresh) and bindings.get(found.fresh, 0) != 0
+            first = [found.bias] if isinstance(found.bias, Slice) and not adds else []
+            return [found.left, found.right, *([found.out] if adds else first)]
+        case VectorOp():
+            return [part for part in found.inputs if isinstance(part, Slice)]
 
 
 def _content(found: Move | Mmad | VectorOp, bindings: Bindings) -> str:

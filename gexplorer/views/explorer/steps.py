@@ -12,13 +12,14 @@ from gexplorer.views.scope import Scope, scope_at
 from gexplorer.views.why import near_misses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from gexplorer.cost.between import Between
     from gexplorer.ir.graph import Graph, Node
     from gexplorer.trace.records import Place, Step
     from gexplorer.views.explorer.numbering import Numbering
     from gexplorer.views.explorer.subject import Subject
+    from gexplorer.views.why import Miss
 
 
 def steps_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
@@ -87,6 +88,7 @@ def _rewrites(step: Step, sides: _Sides, texts: Texts) -> dict[str, object]:
 
 def _rejects(step: Step, sides: _Sides, between: Between | None, texts: Texts) -> dict[str, object]:
     rejects = step.rejects
+    misses = _misses(step, between)
     return {
         "node": ints(sides.named(reject.node, reject.path) for reject in rejects),
         "place": texts.column(reject.node for reject in rejects),
@@ -96,14 +98,20 @@ def _rejects(step: Step, sides: _Sides, between: Between | None, texts: Texts) -
         "blocker": ints(sides.named(reject.blocker or "", reject.path) for reject in rejects),
         "blocker_value": ints(sides.value(reject.blocker) for reject in rejects),
         "blocker_name": ints(texts.maybe(reject.blocker) for reject in rejects),
-        "saved_bytes": floats(_saved_bytes(step, between)),
+        "saved_bytes": floats(None if miss is None else miss.saved_bytes for miss in misses),
+        "freed_bytes": floats(None if miss is None else still_freed(miss) for miss in misses),
     }
 
 
-def _saved_bytes(step: Step, between: Between | None) -> Iterable[float | None]:
+def still_freed(miss: Miss) -> int | None:
+    """Bytes that fusing there would keep out of memory by now: nothing where a later rule has done so."""
+    return 0 if miss.settled else miss.freed_bytes
+
+
+def _misses(step: Step, between: Between | None) -> Sequence[Miss | None]:
     if not step.is_fusion or not step.rejects:
-        return (None for _ in step.rejects)
-    return (miss.saved_bytes for miss in near_misses([step], step.name, between=between))
+        return [None] * len(step.rejects)
+    return near_misses([step], step.name, between=between)
 
 
 class _Sides:

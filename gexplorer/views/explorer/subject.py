@@ -156,14 +156,10 @@ def failed(error: PassError, source: SourceModel | None = None, options: Options
 
 
 def _course(compilation: Compiled, unfused: GraphCost | None, previous: Subject | None) -> Course:
-    from gexplorer.views.explorer.course import course_of
+    from gexplorer.views.explorer.course import course_of, known_costs
 
     steps, cost = compilation.steps, compilation.cost
-    known: dict[int, GraphCost] = {}
-    if previous is not None and previous.cost is not None and previous.cost.chip is cost.chip:
-        for step, found in zip(previous.steps, previous.course, strict=False):
-            if found is not None and found.tiling == cost.tiling:
-                known[id(step.after)] = found
+    known = known_costs(previous.steps, previous.course, cost) if previous is not None else {}
     if unfused is not None:
         known[id(next(step for step in reversed(steps) if step.stage == "parse").after)] = unfused
     return course_of(steps, cost, known)

@@ -146,6 +146,17 @@ def replaced(graph, value):
     return draft.finish()
 
 
+@pytest.mark.parametrize("sides", ["%a, %b", "%b, %a"])
+@pytest.mark.parametrize("op", ["Add", "MatMul"])
+def test_weights_of_a_quantised_kernel_stay_on_either_side(op, sides):
+    text = (
+        "input %x : int8[2,2]\nconstant %w = int8[2,2] {1, 2, 3, 4}\nconstant %s = float32[] {0.5}\n"
+        f"%a = DequantizeLinear(%x, %s) #a\n%b = DequantizeLinear(%w, %s) #b\n%y = {op}({sides}) #y\noutput %y"
+    )
+    assert codes(run(ConstantFolding, text)) == []
+    assert codes(run(ConstantFolding, text.replace("DequantizeLinear(%x, %s)", "Cast(%x) {to = 1}"))) == ["folded"]
+
+
 def test_what_cannot_be_evaluated_stays():
     text = K + "%y = Pad(%k) {pads = [0, 1, 0, -1]} #y\noutput %y"  # the reference refuses negative padding
     step = run(ConstantFolding, text, opset=10)
@@ -192,6 +203,16 @@ VERSIONS = {
     "Cast(%k) {to = 9}": ("constant %k = float32[4] {nan, 0.0, -0.0, 1e-40}\n", (9, 13, 19, 23)),
     "Cast(%k) {to = 10}": ("constant %k = float32[4] {70000.0, 1e-9, 1.00048828125, inf}\n", (9, 13, 19, 23)),
     "Gather(%k, %i) {axis = 1}": (K + "constant %i = int64[2] {-1, 0}\n", (11, 13)),
+    "GatherElements(%k, %i) {axis = 1}": (K + "constant %i = int64[1,4] {-1, 0, 2, -3}\n", (11, 13)),
+    "Slice(%k, %a, %b, %i, %s)": (
+        K + "constant %a = int64[1] {-9}\nconstant %b = int64[1] {-99}\n"
+        "constant %i = int64[1] {1}\nconstant %s = int64[1] {-1}\n",
+        (10, 13),
+    ),
+    "DequantizeLinear(%q, %s)": (
+        "constant %q = int8[3] {-128, 0, 127}\nconstant %s = float32[] {0.3}\n",
+        (10, 13, 18, 19, 21, 23),
+    ),
     "OneHot(%i, %d, %v)": (
         "constant %i = int64[2] {1, -1}\nconstant %d = int64[] {3}\nconstant %v = float32[2] {5.0, 2.0}\n",
         (9, 11),

@@ -12,13 +12,23 @@ from gexplorer.views.pack import pack, part_hash, unpack
 
 
 def test_the_layout_byte_by_byte() -> None:
-    block = pack({"a": np.array([1, 2, 3], np.uint8), "b": np.array([-1], np.int32), "c": np.array([0.5])})
-    text = b'{"a":{"$":["u8",0,3]},"b":{"$":["i32",8,1]},"c":{"$":["f64",16,1]}}'
-    head = b"GXP1" + struct.pack("<I", len(text)) + text
+    rows = [{"i": np.array([256, 258])}, {"i": np.array([257])}]
+    block = pack({"a": np.array([1, 2, 3], np.uint8), "rows": rows, "c": np.array([0.5])})
+    text = (
+        b'[["u8",3],["i32",3],["f64",1]]\n'
+        b'{"a":{"$":[0,3]},"rows":[{"i":{"$":[1,2]}},{"i":{"$":[1,1]}}],"c":{"$":[2,1]}}'
+    )
+    head = b"GXP2" + struct.pack("<I", len(text)) + text
     assert block[: len(head)] == head
     start = -(-len(head) // 8) * 8
     assert block[len(head) : start] == bytes(start - len(head))
-    assert block[start:] == b"\1\2\3" + bytes(5) + struct.pack("<i", -1) + bytes(4) + struct.pack("<d", 0.5)
+    differences = b"\0\2\xff" + b"\1\0\xff" + b"\0\0\xff" + b"\0\0\xff"  # 256, 2, -1: byte by byte
+    assert block[start:] == b"\1\2\3" + bytes(5) + differences + bytes(4) + struct.pack("<d", 0.5)
+
+
+def test_numbers_that_are_all_greater_by_as_much_differ_in_one_place() -> None:
+    one, other = (pack({"x": np.arange(1000) % 77 + more}) for more in (5, 9))
+    assert sum(a != b for a, b in zip(one, other, strict=True)) == 1
 
 
 @pytest.mark.parametrize(
@@ -39,10 +49,10 @@ def test_the_layout_byte_by_byte() -> None:
 )
 def test_arrays_come_back(array: np.ndarray, name: str) -> None:
     block = pack({"x": array, "y": np.array([9])})
-    (length,) = struct.unpack_from("<I", block, 4)
-    assert json.loads(block[8 : 8 + length])["x"]["$"][0] == name
+    assert json.loads(block[8:].partition(b"\n")[0])[0] == [name, len(array)]
     found = unpack(block)
     np.testing.assert_array_equal(found["x"], array)
+    assert found["x"].dtype.str[1:] == {"u8": "u1", "i32": "i4", "u32": "u4", "f32": "f4", "f64": "f8"}[name]
     assert found["y"].tolist() == [9]
 
 
@@ -94,7 +104,16 @@ def test_what_cannot_be_packed_is_refused(value: object, error: type[Exception])
         pack({"x": value})
 
 
-@pytest.mark.parametrize("block", [b"", b"GXP", b"GXP2" + bytes(8), b"GXP1\xff\xff\xff\x7f{}"])
+ARRAY = pack({"x": np.array([1, 2, 3])})
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        *(b"", b"GXP", b"GXP1" + bytes(8), b"GXP2\xff\xff\xff\x7f{}", ARRAY[:-8]),
+        *(ARRAY.replace(b'"$":[0,3]', b'"$":[0,%d]' % count) for count in (2, 4)),
+    ],
+)
 def test_other_bytes_are_no_part(block: bytes) -> None:
     with pytest.raises(ValueError, match="packed part"):
         unpack(block)

@@ -13,9 +13,12 @@ export enum Mark {
 const BEFORE = 1;
 const AFTER = 2;
 const CHANGED = 4;
+/** Inside a kernel: there where the kernel is. The scene's own bit. */
+export const INNER = 8;
 
 /** Status bits of the document: 1 before, 2 after, 4 changed or holds a change. */
 export function mark(status: number): Mark {
+  if (status & INNER) return Mark.Same;
   const sides = status & (BEFORE | AFTER);
   if (sides === BEFORE) return Mark.Removed;
   if (sides === AFTER) return Mark.Added;

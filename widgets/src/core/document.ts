@@ -29,6 +29,8 @@ export interface Parts {
   tiling: TilingPart;
   kernel: KernelPart;
   rules: RulesPart;
+  course: CoursePart;
+  sources: SourcesPart;
   log: LogPart;
 }
 export type PartName = keyof Parts;
@@ -42,6 +44,7 @@ export interface Figure {
   first: number | null; // at the first step (before any pass); null where that has no meaning
   bound: number | null; // what it cannot be below
   error: number | null; // p90 relative error of its family, 0.12 for 12 %
+  modelled: boolean; // no measurement, nor a count: a simulation says so
   series: Float64Array | null; // by step, NaN where not known
   lower_is_better: boolean;
   note: string;
@@ -59,10 +62,21 @@ export interface Head {
   stages: { name: string; seconds: number; steps: number; status: "done" | "failed" | "absent" }[];
   /** What the controls may be set to. */
   choices: { soc: string[]; memory: string[]; planner: string[]; tiling: string[]; preset: string[]; shapes: string[] };
-  /** Changes that the page can show by itself: key as `variantKey` makes it. */
-  variants: string[];
   /** The pass that ended the compilation, and why; null where it came to its end. */
   failure: { name: string; why: string } | null;
+  /** Where two compilations are put side by side: what is different besides the graph. Else null. */
+  difference: Differing | null;
+}
+
+/** Two compilations or graphs side by side; the figures stand in `Head.figures` too, but only a few. */
+export interface Differing {
+  sides: [string, string];
+  options: { name: string; before: string; after: string }[]; // that differ
+  inputs: { name: string; before: string; after: string }[]; // of the model, that have another type
+  figures: { key: string; label: string; unit: Figure["unit"]; before: number | null; after: number | null; less_is_better: boolean }[]; // that differ
+  rules: { name: string; before: number; after: number; switched: string; reasons: { text: string; count: number }[] }[]; // rewrites
+  /** Kernels of the second by what they are compiled for; null where there are no kernels. */
+  kernels: { distinct: number; fresh: number; types: { type: string; count: number }[] } | null;
 }
 
 export interface StepsPart {
@@ -105,6 +119,7 @@ export interface StepRow {
     blocker_value: Int32Array; // ValueId or -1, where a value stands in the way
     blocker_name: Int32Array; // Text or -1
     saved_bytes: Float64Array; // HBM bytes that fusing here would save, NaN where not known
+    freed_bytes: Float64Array; // what it would keep out of memory, L2 or HBM, by now, NaN where not known
   };
 }
 
@@ -166,11 +181,24 @@ export interface ScenesPart {
   steps: Int32Array;
   containers: Container[];
   templates: Template[];
+  /** Inputs and outputs of the graph: the container that stands for each, of which nothing else is told; its ValueId. */
+  ends: { container: Int32Array; value: Int32Array };
+  /** What is inside fused kernels, a row each; their boxes can be opened like containers. */
+  bodies: {
+    node: Int32Array; // NodeId of the kernel
+    template: Int32Array;
+    members_at: Int32Array; // rows + 1
+    /** By box of the template: NodeId of the operator as it was before; -1 - Text for one that no graph of the trace has. */
+    members: Int32Array;
+    stubs_at: Int32Array; // rows + 1
+    stubs: Int32Array; // by stub of the template: ValueId, -1 where it is not known
+  };
 }
 
 export interface Container {
   label: Text;
-  kind: "graph" | "scope" | "repeat" | "kernel" | "nested";
+  /** `input`, `output`: a value of the graph, see `ends`; there is nothing in it. */
+  kind: "graph" | "scope" | "repeat" | "nested" | "input" | "output";
   /** For `repeat`: how often; `members` are those of the first, `instances` the containers that are alike. */
   count: number;
   instances: Int32Array;
@@ -188,7 +216,7 @@ export interface Container {
   edge_status: Uint8Array;
   /** By stub of the template: ValueId. */
   stub_values: Int32Array;
-  /** Nodes inside, at any depth. */
+  /** Nodes inside, at any depth; inputs and outputs do not count. */
   nodes: number;
 }
 
@@ -258,6 +286,10 @@ export interface SchedulePart {
   start_us: Float64Array;
   duration_us: Float64Array;
   slack_us: Float64Array;
+  wait_us: Float64Array; // its stream stood idle so long before it
+  held_by: Int32Array; // task at whose end it starts, -1 for one that starts at 0
+  held_why: Int32Array; // Text: data, reuse (of bytes), stream, or "" for one that starts at 0
+  held_tensor: Int32Array; // Text or -1: what it reads, or whose bytes it takes
   critical: Uint8Array;
   event_from: Int32Array; // task
   event_to: Int32Array;
@@ -269,6 +301,7 @@ export interface SchedulePart {
 export interface CostPart {
   strings: string[];
   soc: string;
+  capacity_bytes: number; // of HBM
   tiling: string;
   peaks: { label: string; flops_per_s: number }[];
   bandwidths: { label: string; bytes_per_s: number }[];
@@ -331,6 +364,9 @@ export interface TilingPart {
 export interface KernelPart {
   strings: string[];
   more: number; // kernels that are left out
+  /** Kernels without a program, the dearest first, and why. */
+  missing: { name: Text; type: Text; alike: Int32Array; reason: Text }[];
+  more_missing: number; // of these left out
   programs: {
     name: Text;
     type: Text;
@@ -346,6 +382,7 @@ export interface KernelPart {
     /** A row an instruction, in the order in which the first core issues them. */
     steps: {
       line: Int32Array;
+      pipe: Int32Array; // Text: mte1, mte2, mte2v (a vector core's), mte3, cube, vector, fixpipe
       turn: Int32Array; // of the innermost loop: one tile
       block: Int32Array; // -1 before the first and after the last
       where: Int32Array; // Text: values of the loop variables
@@ -355,6 +392,9 @@ export interface KernelPart {
       path: Int32Array; // of a move, else -1
       moved_bytes: Float64Array;
       held_bytes: Float64Array; // what is there now takes so much
+      reads_at: Int32Array; // n + 1 offsets
+      reads: Int32Array; // buffers that it reads
+      reads_copy: Int32Array; // which copy of each
     };
     whole: boolean; // false: the core goes on after the last row
   }[];
@@ -376,8 +416,36 @@ export interface RulesPart {
   seconds: Float64Array;
   saved_bytes: Float64Array; // HBM bytes that its fusions save, NaN where not known
   blocked_bytes: Float64Array; // that its near misses would save
+  freed_bytes: Float64Array; // that its near misses would keep out of memory, L2 or HBM, NaN where not known
+  ends_in: string[]; // operators of the places that a rule looks at, "" where it looks at any
+}
+
+/** What the graph costs after every step; computed when asked for, unless the page carries it. NaN: not costed. */
+export interface CoursePart {
+  kernels: Float64Array;
+  latency_us: Float64Array;
+  launch_us: Float64Array; // of it
+  hbm_bytes: Float64Array;
+  l2_bytes: Float64Array; // between L2 and the cores
+  unpriced: Int32Array; // kernels that are in no sum, -1 where it was not costed
+  comparable: Uint8Array; // 1 where the same are in no sum as after the step before
+}
+
+/** By line; what it is about is -1 where there is nothing of that kind. */
+/** The code of the passes and rules that did something or nearly did; asked for when somebody wants to read it. */
+export interface SourcesPart {
+  name: string[];
+  text: string[];
 }
 
 export interface LogPart {
-  lines: string[];
+  strings: string[];
+  level: Int32Array; // Text: INFO, WARNING, ERROR
+  stage: Int32Array; // Text, "" where it is said of none
+  place: Int32Array; // Text: the step or file that says it
+  lines: string[]; // what it says
+  step: Int32Array; // index of the step
+  rewrite: Int32Array; // of the step
+  reject: Int32Array; // of the step
+  node: Int32Array; // NodeId
 }

@@ -1,59 +1,83 @@
 /**
- * Packed parts: `GXP1`, the JSON's length (u32, little endian), the JSON (UTF-8), zeros up to a multiple of 8, arrays.
- * In the JSON, `{"$": [type, offset, count]}` stands for an array; its offset is in bytes from where the arrays begin.
- * A key that begins with $ has one more $ before it. gexplorer/views/pack.py writes them.
+ * Packed parts: what is small as JSON, numbers as columns. gexplorer/views/pack.py writes them, and says how.
  */
 
-const MAGIC = 0x31505847; // "GXP1", little endian
+const MAGIC = 0x32505847; // "GXP2", little endian
 
 type Typed = Uint8Array | Int32Array | Uint32Array | Float32Array | Float64Array;
 
-const TYPES: Record<string, { size: number; make(buffer: ArrayBuffer, offset: number, count: number): Typed }> = {
-  u8: { size: 1, make: (buffer, offset, count) => new Uint8Array(buffer, offset, count) },
-  i32: { size: 4, make: (buffer, offset, count) => new Int32Array(buffer, offset, count) },
-  u32: { size: 4, make: (buffer, offset, count) => new Uint32Array(buffer, offset, count) },
-  f32: { size: 4, make: (buffer, offset, count) => new Float32Array(buffer, offset, count) },
-  f64: { size: 8, make: (buffer, offset, count) => new Float64Array(buffer, offset, count) },
-};
+const SIZES: Record<string, number> = { u8: 1, i32: 4, u32: 4, f32: 4, f64: 8 };
+
+/** An array in the text; within a string its quotes would be escaped, so it is found nowhere else. */
+const PLACE = /\{"\$":\[(\d+),(\d+)\]\}/g;
+const CUT_OFF = "this part of the document is cut off";
 
 const align = (n: number): number => (n + 7) & ~7;
 
-/** The part that the bytes hold; arrays are views where the bytes lie on a multiple of 8, else of one copy. */
+/** The part that the bytes hold; arrays of one column are views of the same memory. */
 export function unpack<T>(bytes: Uint8Array): T {
   let data = bytes;
   if (data.byteOffset % 8 || !(data.buffer instanceof ArrayBuffer)) data = data.slice();
-  const buffer = data.buffer as ArrayBuffer;
-  const view = new DataView(buffer, data.byteOffset, data.byteLength);
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   if (data.byteLength < 8 || view.getUint32(0, true) !== MAGIC) throw new Error("these bytes are no part of a gexplorer document");
-  const length = view.getUint32(4, true);
-  const arrays = align(8 + length);
-  if (8 + length > data.byteLength) throw new Error("this part of the document is cut off");
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(data.subarray(8, 8 + length));
-  const room = data.byteLength - arrays;
-  return revive(JSON.parse(text) as unknown, (type, offset, count) => {
-    const kind = TYPES[type];
-    if (!kind) throw new Error(`a part of the document has arrays of the unknown type ${type}`);
-    if (count === 0) return kind.make(new ArrayBuffer(0), 0, 0);
-    if (offset < 0 || offset % kind.size || offset + count * kind.size > room) throw new Error("an array of the document is cut off");
-    return kind.make(buffer, data.byteOffset + arrays + offset, count);
-  }) as T;
+  const end = 8 + view.getUint32(4, true);
+  if (end > data.byteLength) throw new Error(CUT_OFF);
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(data.subarray(8, end));
+  const line = text.indexOf("\n");
+  if (line < 0) throw new Error(CUT_OFF);
+  let at = align(end);
+  const columns = (JSON.parse(text.slice(0, line)) as [string, number][]).map(([type, count]) => {
+    const size = SIZES[type];
+    if (!size) throw new Error(`a part of the document has numbers of the unknown type ${type}`);
+    if (!(count >= 0) || at + count * size > data.byteLength) throw new Error(CUT_OFF);
+    const column = read(data, type, at, count);
+    at = align(at + count * size);
+    return column;
+  });
+  // Where each array begins follows from the order of the text, which objects with numbers as keys would not keep.
+  const taken = columns.map(() => 0);
+  const placed = text.slice(line + 1).replace(PLACE, (_, column: string, count: string) => {
+    const from = taken[+column] ?? NaN;
+    taken[+column] = from + +count;
+    return `{"$":[${column},${from},${from + +count}]}`;
+  });
+  if (columns.some((column, i) => column.length !== taken[i])) throw new Error("an array of the document is cut off");
+  return revive(JSON.parse(placed) as unknown, columns) as T;
+}
+
+/** One column: integers are differences, as planes of bytes. */
+function read(data: Uint8Array, type: string, at: number, count: number): Typed {
+  const buffer = data.buffer as ArrayBuffer;
+  const from = data.byteOffset + at;
+  if (type === "u8") return new Uint8Array(buffer, from, count);
+  if (type === "f32") return new Float32Array(buffer, from, count);
+  if (type === "f64") return new Float64Array(buffer, from, count);
+  const column = type === "i32" ? new Int32Array(count) : new Uint32Array(count);
+  const [first, second, third] = [at + count, at + 2 * count, at + 3 * count];
+  let last = 0;
+  for (let i = 0; i < count; i++) {
+    const low = (data[at + i] as number) | ((data[first + i] as number) << 8);
+    last = (last + (low | ((data[second + i] as number) << 16) | ((data[third + i] as number) << 24))) | 0;
+    column[i] = last;
+  }
+  return column;
 }
 
 /** Puts arrays where their places stand; lists of texts are left alone, they are long. */
-function revive(value: unknown, make: (type: string, offset: number, count: number) => Typed): unknown {
+function revive(value: unknown, columns: readonly Typed[]): unknown {
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) {
-    if (typeof value[0] === "object") for (let i = 0; i < value.length; i++) value[i] = revive(value[i], make);
+    if (typeof value[0] === "object") for (let i = 0; i < value.length; i++) value[i] = revive(value[i], columns);
     return value;
   }
   const object = value as Record<string, unknown>;
-  const place = object.$;
   // A key of the document that begins with $ is written with one more.
-  if (Array.isArray(place) && place.length === 3 && typeof place[0] === "string" && Object.keys(object).length === 1) {
-    return make(place[0], place[1] as number, place[2] as number);
+  if (Array.isArray(object.$)) {
+    const [column, from, to] = object.$ as [number, number, number];
+    return (columns[column] as Typed).subarray(from, to);
   }
   for (const key of Object.keys(object)) {
-    const made = revive(object[key], make);
+    const made = revive(object[key], columns);
     if (key.startsWith("$$")) {
       delete object[key];
       object[key.slice(1)] = made;

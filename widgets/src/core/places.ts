@@ -42,7 +42,7 @@ export class Places {
         if (member >= 0) {
           const name = nodes.name[member] as number;
           if (!this.#room[name]) this.#room[name] = number;
-        } else enter(-1 - member, paths.get(box) as string, room);
+        } else if (paths.has(box)) enter(-1 - member, paths.get(box) as string, room);
       }
     }
   }

@@ -1,6 +1,8 @@
 /** The picture of one step, flat: every visible box, edge and stub of the open containers, in one system of coordinates. */
 
-import type { Container, NodesPart, ScenesPart, Template } from "./document.ts";
+import type { Container, NodesPart, ScenesPart, Template, ValueId } from "./document.ts";
+import { bodyOf, kernelPaths } from "./bodies.ts";
+import { INNER } from "./diff.ts";
 import { push, type Opened, type Pushed } from "./push.ts";
 import { ports } from "./template.ts";
 import { standIn } from "./standin.ts";
@@ -29,8 +31,10 @@ export interface Scene {
   depth: Uint8Array;
   /** 1 for a container that shows what is in it. */
   open: Uint8Array;
-  /** Path by box, "" for nodes. */
+  /** Path by box of what can be opened, "" for what cannot. */
   path: string[];
+  /** By box: ValueId of an input or output of the graph, -1 for all else. */
+  end: Int32Array;
   edges: number;
   edge_from: Int32Array;
   edge_to: Int32Array;
@@ -43,6 +47,8 @@ export interface Scene {
   stub_box: Int32Array;
   stub_side: Uint8Array;
   stub_value: Int32Array;
+  /** Which of the stubs of its box it is. */
+  stub_nth: Uint16Array;
   /** Does any box or edge differ between before and after? */
   differs: boolean;
 }
@@ -66,6 +72,8 @@ interface Placed {
   pushed: Pushed;
   inside: Map<number, Placed>;
   paths: Map<number, string>;
+  /** Is it the body of a kernel? */
+  body: boolean;
 }
 
 /** The container whose members are shown for a path: the chosen one of those that are alike. */
@@ -89,7 +97,8 @@ export function childPaths(scenes: ScenesPart, members: Int32Array, parent: stri
   for (let box = 0; box < members.length; box++) {
     const member = members[box] as number;
     if (member >= 0) continue;
-    const label = scenes.containers[-1 - member]?.label ?? -1;
+    const { label, kind } = scenes.containers[-1 - member] ?? { label: -1, kind: "scope" };
+    if (kind === "input" || kind === "output") continue;
     const times = seen.get(label) ?? 0;
     seen.set(label, times + 1);
     paths.set(box, `${parent}/${scenes.strings[label] ?? ""}${times ? `#${times + 1}` : ""}`);
@@ -99,6 +108,18 @@ export function childPaths(scenes: ScenesPart, members: Int32Array, parent: stri
 
 export function isOpen(scenes: ScenesPart, index: number, path: string, openness: Openness): boolean {
   return openness.open.get(path) ?? scenes.containers[index]?.open ?? false;
+}
+
+const ends = new WeakMap<ScenesPart, Map<number, ValueId>>();
+
+/** Values of the inputs and outputs by the container that stands for each. */
+function endValues(scenes: ScenesPart): Map<number, ValueId> {
+  let found = ends.get(scenes);
+  if (!found) {
+    const { container, value } = scenes.ends;
+    ends.set(scenes, (found = new Map(Array.from(container, (one, i) => [one, value[i] as number]))));
+  }
+  return found;
 }
 
 function place(scenes: ScenesPart, index: number, path: string, openness: Openness, plain: boolean, depth: number, nodes?: NodesPart): Placed {
@@ -111,19 +132,31 @@ function place(scenes: ScenesPart, index: number, path: string, openness: Openne
   const paths = childPaths(scenes, shown.members, path);
   const opened: Opened[] = [];
   const visible = plain ? shown.status.map((status) => Number((status & 2) !== 0)) : null;
+  const grow = (box: number, placed: Placed, leafing: number): void => {
+    // As wide as what is in it, and as its label: that fits into the closed box.
+    placed.width = Math.max(placed.width, (template.w[box] as number) + CHEVRON + leafing);
+    inside.set(box, placed);
+    opened.push({ box, width: placed.width, height: placed.height });
+  };
   for (const [box, below] of paths) {
     const child = -1 - (shown.members[box] as number);
     if (visible && !visible[box]) continue;
     if (depth >= DEEPEST || !isOpen(scenes, child, below, openness)) continue;
-    const placed = place(scenes, child, below, openness, plain, depth + 1, nodes);
-    // As wide as what is in it, and as its label: that fits into the closed box.
-    const leafing = instances(scenes.containers[child] as Container, child).length > 1 ? LEAFING : 0;
-    placed.width = Math.max(placed.width, (template.w[box] as number) + CHEVRON + leafing);
-    inside.set(box, placed);
-    opened.push({ box, width: placed.width, height: placed.height });
+    grow(box, place(scenes, child, below, openness, plain, depth + 1, nodes), instances(scenes.containers[child] as Container, child).length > 1 ? LEAFING : 0);
+  }
+  if (nodes) {
+    for (const [box, below] of kernelPaths(scenes, shown.members, path, nodes)) {
+      paths.set(box, below);
+      if ((visible && !visible[box]) || !openness.open.get(below)) continue;
+      const body = bodyOf(scenes, shown.members[box] as number, nodes) as Container;
+      const drawing = scenes.templates[body.template] as Template;
+      const still = push(drawing, []);
+      const size = { width: still.width + 2 * PADDING, height: still.height + HEADER + PADDING };
+      grow(box, { ...size, shown: body, template: drawing, values: body.edge_values, pushed: still, inside: new Map(), paths: new Map(), body: true }, 0);
+    }
   }
   const pushed = push(template, opened, visible?.includes(0) ? visible : null);
-  return { width: pushed.width + 2 * PADDING, height: pushed.height + HEADER + PADDING, shown, template, values: stand?.values ?? shown.edge_values, pushed, inside, paths };
+  return { width: pushed.width + 2 * PADDING, height: pushed.height + HEADER + PADDING, shown, template, values: stand?.values ?? shown.edge_values, pushed, inside, paths, body: false };
 }
 
 /**
@@ -159,6 +192,7 @@ export function build(scenes: ScenesPart, root: number, openness: Openness, plai
     depth: new Uint8Array(boxes),
     open: new Uint8Array(boxes),
     path: new Array<string>(boxes).fill(""),
+    end: new Int32Array(boxes).fill(-1),
     edges: 0,
     edge_from: new Int32Array(edges),
     edge_to: new Int32Array(edges),
@@ -170,9 +204,12 @@ export function build(scenes: ScenesPart, root: number, openness: Openness, plai
     stub_box: new Int32Array(stubs),
     stub_side: new Uint8Array(stubs),
     stub_value: new Int32Array(stubs),
+    stub_nth: new Uint16Array(stubs),
     differs: false,
   };
   emit(scene, top, 0, 0, -1, 0);
+  const values = endValues(scenes);
+  for (let i = 0; values.size && i < scene.count; i++) scene.end[i] = values.get(-1 - (scene.member[i] as number)) ?? -1;
   if (plain) {
     for (let i = 0; i < scene.count; i++) scene.status[i] = (scene.status[i] as number) & 2 ? 3 : 0;
     for (let i = 0; i < scene.edges; i++) scene.edge_status[i] = (scene.edge_status[i] as number) & 2 ? 3 : 0;
@@ -182,7 +219,9 @@ export function build(scenes: ScenesPart, root: number, openness: Openness, plai
 }
 
 function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: number, depth: number): void {
-  const { shown, template, values, pushed, inside, paths } = placed;
+  const { shown, template, values, pushed, inside, paths, body } = placed;
+  // What is in a kernel is there where the kernel is, and is not marked by itself.
+  const sides = body ? ((scene.status[parent] as number) & 3) | INNER : 0;
   const first = scene.count;
   const n = shown.members.length;
   // Boxes of one container stand together: edges name them by first + box.
@@ -195,9 +234,9 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
     scene.w[at] = child ? child.width : (template.w[box] as number);
     scene.h[at] = child ? child.height : (template.h[box] as number);
     scene.member[at] = shown.members[box] as number;
-    const status = shown.status[box] ?? 3;
+    const status = sides || (shown.status[box] ?? 3);
     scene.status[at] = status;
-    if (status !== 3) scene.differs = true;
+    if (status !== 3 && !body) scene.differs = true;
     scene.parent[at] = parent;
     scene.depth[at] = depth;
     scene.open[at] = child ? 1 : 0;
@@ -211,9 +250,9 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
     scene.edge_from[at] = from;
     scene.edge_to[at] = to;
     scene.edge_value[at] = values[edge] ?? -1;
-    const status = shown.edge_status[edge] ?? ((scene.status[from] as number) & (scene.status[to] as number) & 3 || 3);
+    const status = sides || (shown.edge_status[edge] ?? ((scene.status[from] as number) & (scene.status[to] as number) & 3 || 3));
     scene.edge_status[at] = status;
-    if (status !== 3) scene.differs = true;
+    if (status !== 3 && !body) scene.differs = true;
     let point = 2 * (scene.route_at[at] as number);
     scene.route[point++] = (scene.x[from] as number) + (port.out[edge] as number);
     scene.route[point++] = (scene.y[from] as number) + (scene.h[from] as number) / 2;
@@ -232,6 +271,8 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
     scene.stub_box[at] = first + (template.stub_box[stub] as number);
     scene.stub_side[at] = template.stub_side[stub] as number;
     scene.stub_value[at] = shown.stub_values[stub] ?? -1;
+    const same = stub > 0 && scene.stub_box[at] === scene.stub_box[at - 1] && scene.stub_side[at] === scene.stub_side[at - 1];
+    scene.stub_nth[at] = same ? (scene.stub_nth[at - 1] as number) + 1 : 0;
   }
   for (const [box, child] of inside) {
     const at = first + box;

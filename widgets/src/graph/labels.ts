@@ -1,6 +1,7 @@
 /** Texts of boxes, cut to their room once; widths are measured once a text and font. */
 
 import type { Parts } from "../core/document.ts";
+import { UNKNOWN } from "../core/bodies.ts";
 import type { Scene } from "../core/scene.ts";
 import { instances } from "../core/scene.ts";
 import { bytes, count, time } from "../core/units.ts";
@@ -8,7 +9,7 @@ import type { Palette } from "../core/palette.ts";
 
 export type Metric = "bytes" | "us" | "none";
 
-const CONTAINER_SIGNS = { graph: "", scope: "", repeat: "", kernel: "kernel", nested: "nested graph" } as const;
+const CONTAINER_SIGNS = { graph: "", scope: "", repeat: "", nested: "nested graph", input: "input", output: "output" } as const;
 
 export class Labels {
   #widths = new Map<string, Map<string, number>>();
@@ -60,7 +61,10 @@ export class Labels {
     const line = text.length > 400 ? `${text.slice(0, 200)}…${text.slice(-200)}` : text;
     const flat = line.includes("\n") ? line.replaceAll("\n", " ") : line;
     if (this.width(flat, font) <= room) return flat;
-    const without = (keep: number): string => `${flat.slice(0, (keep + 1) >> 1).trimEnd()}…${keep > 1 ? flat.slice(-(keep >> 1)).trimStart() : ""}`;
+    // Half a surrogate pair at the cut would be shown as a box.
+    const head = (keep: number): string => flat.slice(0, keep).replace(/[\ud800-\udbff]$/, "").trimEnd();
+    const tail = (keep: number): string => flat.slice(-keep).replace(/^[\udc00-\udfff]/, "").trimStart();
+    const without = (keep: number): string => `${head((keep + 1) >> 1)}…${keep > 1 ? tail(keep >> 1) : ""}`;
     let low = 0;
     let high = Math.min(flat.length, 120);
     while (low < high) {
@@ -76,6 +80,7 @@ export class Labels {
     const { nodes, scenes } = this.#parts;
     const member = this.#scene?.member[box] ?? 0;
     if (member >= 0) return nodes?.strings[nodes.type[member] ?? -1] ?? "";
+    if (member <= UNKNOWN) return scenes?.strings[UNKNOWN - member] ?? "";
     const container = scenes?.containers[-1 - member];
     return scenes?.strings[container?.label ?? -1] || (container && container.count > 1 ? "block" : "");
   }
@@ -112,6 +117,13 @@ export class Labels {
     if (member >= 0) return nodes?.strings[nodes.detail[member] ?? -1] ?? "";
     const container = scenes?.containers[-1 - member];
     if (!container) return "";
+    const end = this.#scene?.end[box] ?? -1;
+    if (end >= 0) {
+      const { values } = this.#parts;
+      const text = (at: number | undefined): string => values?.strings[at ?? -1] ?? "";
+      return values ? `${text(values.dtype[end])} ${text(values.shape[end])}`.trim() : "";
+    }
+    if (!container.nodes) return `${count(container.members.length)} ${this.full(box).replace(/^graph /, "")}`;
     const sign = CONTAINER_SIGNS[container.kind];
     return `${sign ? `${sign} · ` : ""}${count(container.nodes)} ${container.nodes === 1 ? "node" : "nodes"}`;
   }

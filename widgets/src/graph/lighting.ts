@@ -37,7 +37,7 @@ export function light(picture: Picture, stage: Stage, parts: Partial<Parts>, cur
   const set = (node: NodeId, flag: Lit): void => {
     const box = stage.box(node);
     // An open container stands for one of those alike that is not shown: it is not lit for each of them.
-    if (box >= 0 && !scene.open[box]) lit[box] = (lit[box] as number) | flag;
+    if (box >= 0 && (!scene.open[box] || (scene.member[box] as number) >= 0)) lit[box] = (lit[box] as number) | flag;
   };
   for (const node of found) set(node, Lit.Found);
   const step = cursor.step ?? (cursor.rule !== undefined && rules ? (rules.step[rules.name.indexOf(cursor.rule)] ?? -1) : -1);
@@ -53,7 +53,12 @@ export function light(picture: Picture, stage: Stage, parts: Partial<Parts>, cur
     if (blocker >= 0) set(blocker, Lit.Blocker);
     if (cursor.reject !== undefined) set(row.rejects.node[cursor.reject] ?? -1, Lit.Rewrite);
   }
-  if (cursor.node !== undefined) set(cursor.node, Lit.Chosen);
+  if (cursor.node !== undefined) {
+    set(cursor.node, Lit.Chosen);
+    const inside = stage.inside(cursor.node);
+    if (inside >= 0) lit[inside] = (lit[inside] as number) | Lit.Chosen;
+  }
+  if (cursor.value !== undefined) for (const box of stage.ends(cursor.value)) lit[box] = (lit[box] as number) | Lit.Chosen;
   const chosen = cursor.node !== undefined ? stage.box(cursor.node) : -1;
   for (let e = 0; e < scene.edges; e++) {
     const value = scene.edge_value[e] as number;

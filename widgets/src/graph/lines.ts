@@ -1,6 +1,7 @@
 /** Draws what flows between boxes: edges, and stubs where they are not drawn through. */
 
-import { shown } from "../core/diff.ts";
+import { INNER, shown } from "../core/diff.ts";
+import { MOST_STUBS, STUB_LENGTH, stubOffset } from "../core/stubs.ts";
 import { shortestEdge } from "../core/lod.ts";
 import type { Palette } from "../core/palette.ts";
 import type { Scene } from "../core/scene.ts";
@@ -25,7 +26,7 @@ export class Lines {
         const e = hits[n] as number;
         const status = scene.edge_status[e] as number;
         if (!shown(status, picture.mode)) continue;
-        const which = litEdges[e] ? 2 + (litEdges[e] as number) : (status & 3) === 1 ? 1 : (status & 3) === 2 ? 2 : 0;
+        const which = kindOf(status, litEdges[e] as number);
         if (which !== kind) continue;
         if (least && kind === 0) {
           const height = (index.edges.bottom[e] as number) - (index.edges.top[e] as number);
@@ -75,7 +76,7 @@ export class Lines {
       const e = hits[n] as number;
       const status = scene.edge_status[e] as number;
       if (!shown(status, picture.mode)) continue;
-      const which = litEdges[e] ? 2 + (litEdges[e] as number) : (status & 3) === 1 ? 1 : (status & 3) === 2 ? 2 : 0;
+      const which = kindOf(status, litEdges[e] as number);
       if (which !== kind) continue;
       const end = 2 * ((scene.route_at[e + 1] as number) - 1);
       const x = scene.route[end] as number;
@@ -95,17 +96,13 @@ export class Lines {
     const { scene } = picture;
     if (k < 0.45 || scene.stubs > 6000) return;
     context.beginPath();
-    let last = -1;
-    let nth = 0;
     for (let i = 0; i < scene.stubs; i++) {
       const box = scene.stub_box[i] as number;
-      nth = box === last ? nth + 1 : 0;
-      last = box;
-      if (!shown(scene.status[box] as number, picture.mode) || nth > 4) continue;
-      const out = scene.stub_side[i] === 1;
-      const x = (picture.x[box] as number) + (out ? 1 : -1) * ((scene.w[box] as number) / 2 - 10 - nth * 8);
-      const y = (picture.y[box] as number) + (out ? 1 : -1) * ((scene.h[box] as number) / 2);
-      const tip = y + (out ? 8 : -8);
+      if ((scene.stub_nth[i] as number) >= MOST_STUBS || !shown(scene.status[box] as number, picture.mode)) continue;
+      const [dx, dy] = stubOffset(scene, i);
+      const x = (picture.x[box] as number) + dx;
+      const y = (picture.y[box] as number) + dy;
+      const tip = y + Math.sign(dy) * STUB_LENGTH;
       context.moveTo(x, y);
       context.lineTo(x, tip);
       context.moveTo(x + 2, tip);
@@ -114,5 +111,20 @@ export class Lines {
     context.lineWidth = 1.1;
     context.strokeStyle = palette["line-strong"];
     context.stroke();
+    const { litStub } = picture;
+    if (litStub < 0 || litStub >= scene.stubs) return;
+    const box = scene.stub_box[litStub] as number;
+    const [dx, dy] = stubOffset(scene, litStub);
+    context.beginPath();
+    context.arc((picture.x[box] as number) + dx, (picture.y[box] as number) + dy + Math.sign(dy) * STUB_LENGTH, 4, 0, 6.3);
+    context.fillStyle = palette.accent;
+    context.fill();
   }
+}
+
+/** 0 unchanged, 1 removed, 2 added, 3 lit, 4 standing in the way. */
+function kindOf(status: number, lit: number): number {
+  if (lit) return 2 + lit;
+  if (status & INNER) return 0;
+  return (status & 3) === 1 ? 1 : (status & 3) === 2 ? 2 : 0;
 }

@@ -8,6 +8,8 @@ import { h } from "../shell/dom.ts";
 
 const WIDTH = 168;
 const HEIGHT = 116;
+/** From the corner of the window. */
+const EDGE = 10;
 
 export class Overview {
   readonly element: HTMLCanvasElement;
@@ -71,13 +73,20 @@ export class Overview {
     }
   }
 
-  /** The window moved; hidden where all is in it. */
-  update(camera: Camera, world: { width: number; height: number }, palette: Palette): void {
+  /** The window moved; hidden where all is in it, small where it would cover boxes. */
+  update(camera: Camera, { scene, index, mode }: Picture, palette: Palette): void {
+    const world = scene;
     const [left, top] = camera.world(0, 0);
     const [right, bottom] = camera.world(camera.width, camera.height);
     const all = left <= 8 && top <= 8 && right >= world.width - 8 && bottom >= world.height - 8;
     this.element.classList.toggle("gx-away", all || camera.width < 420 || camera.height < 260);
     if (all) return;
+    const [x, y] = camera.world(camera.width - WIDTH - EDGE, camera.height - HEIGHT - EDGE);
+    index.boxes.query(x, y, right, bottom);
+    const { hits, found } = index.boxes;
+    let covers = false;
+    for (let n = 0; n < found && !covers; n++) covers = !scene.open[hits[n] as number] && shown(scene.status[hits[n] as number] as number, mode);
+    this.element.classList.toggle("gx-small", covers);
     const context = this.element.getContext("2d") as CanvasRenderingContext2D;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, WIDTH * 2, HEIGHT * 2);

@@ -1,6 +1,7 @@
 /** Which picture is shown: the scene of the cursor's step with what is open; and where its nodes are. */
 
-import type { NodeId, Parts, ScenesPart } from "../core/document.ts";
+import type { NodeId, Parts, ScenesPart, ValueId } from "../core/document.ts";
+import { holders } from "../core/bodies.ts";
 import { Places } from "../core/places.ts";
 import { build, isOpen, type Openness, type Scene } from "../core/scene.ts";
 import { SceneIndex } from "../core/hit.ts";
@@ -17,9 +18,13 @@ export class Stage {
   /** Box by text of a node's name, and by path of a container. */
   #byName = new Int32Array(0);
   #byPath = new Map<string, number>();
+  /** Box by operator inside an open kernel. */
+  #inner = new Map<NodeId, number>();
+  /** Boxes by value of the inputs and outputs of the graph. */
+  #ends = new Map<ValueId, number[]>();
 
   constructor() {
-    this.scene = build({ strings: [], roots: new Int32Array(0), steps: new Int32Array(0), containers: [EMPTY], templates: [] }, 0, this.openness);
+    this.scene = build({ strings: [], roots: new Int32Array(0), steps: new Int32Array(0), containers: [EMPTY], templates: [], ends: NO_ENDS, bodies: NO_BODIES }, 0, this.openness);
     this.index = new SceneIndex(this.scene);
   }
 
@@ -62,14 +67,39 @@ export class Stage {
     if (this.#byName.length !== nodes.strings.length) this.#byName = new Int32Array(nodes.strings.length);
     this.#byName.fill(-1);
     this.#byPath.clear();
+    this.#inner.clear();
+    this.#ends.clear();
     for (let i = scene.count - 1; i >= 0; i--) {
       const member = scene.member[i] as number;
-      if (member >= 0) {
+      const end = scene.end[i] as number;
+      if (end >= 0) this.#ends.set(end, [...(this.#ends.get(end) ?? []), i]);
+      else if (this.#inKernel(i)) this.#inner.set(member, i);
+      else if (member >= 0) {
         const name = nodes.name[member] as number;
         // Of two versions the one that is left counts.
         if (this.#byName[name] === -1 || (scene.status[i] as number) & 2) this.#byName[name] = i;
-      } else this.#byPath.set(scene.path[i] as string, i);
+      }
+      if (scene.path[i]) this.#byPath.set(scene.path[i] as string, i);
     }
+  }
+
+  #inKernel(box: number): boolean {
+    const around = this.scene.parent[box] as number;
+    return around >= 0 && (this.scene.member[around] as number) >= 0;
+  }
+
+  /** Boxes of a value that goes into the graph or comes out of it, none for others. */
+  ends(value: ValueId): readonly number[] {
+    return this.#ends.get(value) ?? [];
+  }
+
+  isInput(box: number): boolean {
+    return this.scenes?.containers[-1 - (this.scene.member[box] as number)]?.kind === "input";
+  }
+
+  /** The box of an operator inside an open kernel, -1. */
+  inside(node: NodeId): number {
+    return this.#inner.get(node) ?? -1;
   }
 
   get places(): Places | null {
@@ -89,16 +119,20 @@ export class Stage {
   }
 
   /**
-   * The box of a node; of the closed container that holds it; or of the open one that shows another of those alike. -1
-   * where the picture does not have it.
+   * The box of a node; of the closed container that holds it; of the open one that shows another of those alike; or of
+   * the kernel that it went into. -1 where the picture does not have it.
    */
   box(node: NodeId): number {
     const { nodes } = this.#parts;
     if (!nodes || node < 0) return -1;
     const own = this.#byName[nodes.name[node] as number] ?? -1;
+    const inner = this.inside(node);
+    // A kernel has the name of one of the operators inside it.
+    if (inner >= 0 && this.scene.member[own] !== node) return inner;
     if (own >= 0) return own;
     const way = this.places?.way(node) ?? [];
     let box = -1;
+    if (!way.length) return this.#kernel(node);
     for (const room of way.slice(1)) {
       const here = this.#byPath.get(room.path);
       if (here === undefined) break;
@@ -106,6 +140,17 @@ export class Stage {
       if (!this.scene.open[here] || (this.openness.instance.get(room.path) ?? 0) !== room.instance) break;
     }
     return box;
+  }
+
+  /** The box of the kernel that an operator went into, where it is seen. */
+  #kernel(node: NodeId): number {
+    const { scenes, nodes } = this.#parts;
+    if (!scenes || !nodes) return -1;
+    for (const kernel of holders(scenes, node)) {
+      const box = this.#byName[nodes.name[kernel] as number] ?? -1;
+      if (box >= 0 && this.scene.member[box] === kernel) return box;
+    }
+    return -1;
   }
 
   ofPath(path: string): number {
@@ -159,6 +204,10 @@ export class Stage {
     return rect;
   }
 }
+
+const NONE = new Int32Array(0);
+const NO_ENDS = { container: NONE, value: NONE };
+const NO_BODIES = { node: NONE, template: NONE, members_at: new Int32Array(1), members: NONE, stubs_at: new Int32Array(1), stubs: NONE };
 
 const EMPTY = {
   label: -1,

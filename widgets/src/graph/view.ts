@@ -1,23 +1,25 @@
 /** The graph: a canvas that follows the cursor; what is pressed in it moves the cursor. */
 
-import type { NodeId, NodesPart } from "../core/document.ts";
+import type { NodeId } from "../core/document.ts";
 import type { GraphMode, Panel, Store, Topic } from "../core/panel.ts";
 import { Camera, type Rect } from "../core/camera.ts";
-import { Mark, mark, shown } from "../core/diff.ts";
+import { shown } from "../core/diff.ts";
 import { inHeader } from "../core/hit.ts";
 import { palette as readPalette, type Palette } from "../core/palette.ts";
+import { stubAt } from "../core/stubs.ts";
 import { h } from "../shell/dom.ts";
+import { READABLE, changedBoxes, firstView, sees, seesAny } from "./framing.ts";
+import { GLIDE, Glide, keyOf, type Anchor } from "./glide.ts";
+import { jumpOf } from "./jumps.ts";
 import { Labels, type Metric } from "./labels.ts";
 import { focusNodes, light } from "./lighting.ts";
 import { Overview } from "./overview.ts";
 import { Painter, type Picture } from "./paint.ts";
+import { nodesOf, pictureOf } from "./picture.ts";
 import { Stage } from "./stage.ts";
 import { Hands } from "./hands.ts";
 import { Tip } from "./tip.ts";
 import { NodeTable } from "./table.ts";
-
-const GLIDE = 260;
-const READABLE = 0.8;
 
 export class GraphView implements Panel {
   readonly element: HTMLElement;
@@ -43,8 +45,8 @@ export class GraphView implements Panel {
   #found: readonly NodeId[] = [];
   #hover = -1;
   #framed = false;
-  #before: { x: Float32Array; y: Float32Array } | null = null;
-  #glideFrom = 0;
+  #glide = new Glide();
+  #jump = { stub: -1, nth: 0 };
   #still = matchMedia("(prefers-reduced-motion: reduce)");
   #observer: ResizeObserver;
 
@@ -60,8 +62,8 @@ export class GraphView implements Panel {
     this.#palette = readPalette(this.element);
     const labels = new Labels(this.#context, this.#palette);
     this.#painter = new Painter(this.#context, this.#palette, labels);
-    this.#painter.which = (box) => this.stage.openness.instance.get(this.stage.scene.path[box] ?? "") ?? 0;
-    this.#picture = this.#pictureOf();
+    this.#painter.cards.which = (box) => this.stage.openness.instance.get(this.stage.scene.path[box] ?? "") ?? 0;
+    this.#picture = pictureOf(this.stage, store);
     new Hands(this, embedded);
     this.#observer = new ResizeObserver(() => this.resize());
     this.#observer.observe(this.element);
@@ -92,22 +94,6 @@ export class GraphView implements Panel {
     return this.#painter.labels;
   }
 
-  #pictureOf(): Picture {
-    const { scene, index } = this.stage;
-    return {
-      scene,
-      index,
-      nodes: this.#store.parts.nodes ?? EMPTY_NODES,
-      mode: this.#store.mode,
-      lit: new Uint8Array(scene.count),
-      litEdges: new Uint8Array(scene.edges),
-      quiet: false,
-      x: scene.x,
-      y: scene.y,
-      glide: 1,
-    };
-  }
-
   update(changed: ReadonlySet<Topic>): void {
     const { parts } = this.#store;
     if (changed.has("theme")) {
@@ -121,7 +107,7 @@ export class GraphView implements Panel {
       if (other) this.#another(old);
       else if (changed.has("parts")) {
         this.#painter.labels.begin(this.stage.scene, parts, this.metric);
-        this.#picture.nodes = parts.nodes ?? EMPTY_NODES;
+        this.#picture.nodes = nodesOf(this.#store);
       }
     }
     this.#picture.mode = this.#store.mode;
@@ -154,56 +140,13 @@ export class GraphView implements Panel {
   }
 
   /** Another scene: what is in both glides, and the box nearest to the middle stays where it is. */
-  #another(old: Picture, anchor?: { key: string; top: boolean }): void {
+  #another(old: Picture, anchor?: Anchor): void {
     const { scene } = this.stage;
-    this.#picture = this.#pictureOf();
+    this.#picture = pictureOf(this.stage, this.#store);
     this.#hover = -1;
     this.camera.limit(scene);
     this.#painter.labels.begin(scene, this.#store.parts, this.metric);
-    this.#before = null;
-    if (!this.#framed || !old.scene.count || old.scene.count + scene.count > 30000) return;
-    // By name, so that it holds from one document to the next too; a path begins with a slash and a space here.
-    const key = (of: Picture, i: number): string => {
-      const member = of.scene.member[i] as number;
-      return member >= 0 ? (of.nodes.strings[of.nodes.name[member] as number] ?? "") : `/ ${of.scene.path[i]}`;
-    };
-    const rows = new Map<string, number>();
-    for (let i = 0; i < old.scene.count; i++) rows.set(key(old, i), i);
-    const { camera } = this;
-    const [cx, cy] = camera.world(camera.width / 2, camera.height / 2);
-    let nearest = Infinity;
-    let [dx, dy] = [0, 0];
-    const pairs: number[] = [];
-    for (let i = 0; i < scene.count; i++) {
-      const name = key(this.#picture, i);
-      const was = rows.get(name);
-      if (was === undefined) continue;
-      pairs.push(i, was);
-      const far = anchor ? (name === anchor.key ? -1 : Infinity) : (old.x[was] as number) === 0 ? Infinity : ((old.x[was] as number) - cx) ** 2 + ((old.y[was] as number) - cy) ** 2;
-      if (far >= nearest) continue;
-      nearest = far;
-      dx = (scene.x[i] as number) - (old.x[was] as number);
-      dy = (scene.y[i] as number) - (old.y[was] as number);
-      if (anchor?.top) dy -= ((scene.h[i] as number) - (old.scene.h[was] as number)) / 2;
-    }
-    if (nearest === Infinity) return;
-    camera.jump({ k: camera.k, x: camera.x - dx * camera.k, y: camera.y - dy * camera.k });
-    if (this.#still.matches) return;
-    const before = { x: scene.x.slice(), y: scene.y.slice() };
-    let moves = false;
-    for (let n = 0; n < pairs.length; n += 2) {
-      const i = pairs[n] as number;
-      const was = pairs[n + 1] as number;
-      before.x[i] = (old.x[was] as number) + dx;
-      before.y[i] = (old.y[was] as number) + dy;
-      if (Math.abs((before.x[i] as number) - (scene.x[i] as number)) + Math.abs((before.y[i] as number) - (scene.y[i] as number)) > 1) moves = true;
-    }
-    if (!moves) return;
-    this.#before = before;
-    this.#glideFrom = performance.now();
-    this.#picture.x = before.x.slice();
-    this.#picture.y = before.y.slice();
-    this.#picture.glide = 0;
+    if (this.#framed) this.#glide.begin(old, this.#picture, this.camera, this.#still.matches, anchor);
   }
 
   /** The cursor moved: opens and frames what it is about. */
@@ -222,82 +165,25 @@ export class GraphView implements Panel {
     }
     const boxes = nodes.map((node) => this.stage.box(node)).filter((box) => box >= 0);
     const rect = this.stage.around(boxes);
-    if (rect && (place || !this.#sees(rect))) this.frame(rect, place ? 90 : 60, place ? 1 : Math.max(this.camera.k, READABLE));
-    else if (!nodes.length && other && this.stage.scene.differs && !this.#changesSeen()) this.focusChange(READABLE);
+    if (rect && (place || !sees(this.camera, rect))) this.frame(rect, place ? 90 : 60, place ? 1 : Math.max(this.camera.k, READABLE));
+    else if (!nodes.length && other && this.stage.scene.differs && !seesAny(this.camera, this.stage, this.#changed())) this.focusChange(READABLE);
   }
 
-  #sees(rect: Rect): boolean {
-    const [left, top] = this.camera.world(8, 8);
-    const [right, bottom] = this.camera.world(this.camera.width - 8, this.camera.height - 8);
-    return rect.left < right && rect.right > left && rect.top < bottom && rect.bottom > top && this.camera.k > 0.3;
-  }
-
-  #changed(): number[] {
-    const { scene } = this.stage;
-    const boxes: number[] = [];
-    for (let i = 0; i < scene.count; i++) {
-      if (!scene.open[i] && mark(scene.status[i] as number) !== Mark.Same && shown(scene.status[i] as number, this.mode)) boxes.push(i);
-    }
-    return boxes;
-  }
-
-  #changesSeen(): boolean {
-    const [left, top] = this.camera.world(0, 0);
-    const [right, bottom] = this.camera.world(this.camera.width, this.camera.height);
-    return this.#changed().some((i) => {
-      const x = this.stage.scene.x[i] as number;
-      const y = this.stage.scene.y[i] as number;
-      return x > left && x < right && y > top && y < bottom;
-    });
-  }
-
-  /** All of it where that is readable; else the repeated block, which is what the model is; else the first screenful. */
   start(): void {
     const { scene } = this.stage;
     if (!scene.count || this.camera.width < 20) return;
     this.camera.limit(scene);
-    const all = { left: 0, top: 0, right: scene.width, bottom: scene.height };
-    const view = this.camera.framing(all, 24, 1, 0);
-    const block = this.#repeated();
-    if (view.k >= READABLE) this.camera.jump(view);
-    else if (block) {
-      const { left, top, right, bottom } = block;
-      const { width, height } = this.camera;
-      const k = Math.max(READABLE, Math.min(1, (width - 48) / (right - left), (height - 64) / (bottom - top)));
-      // What is too large is seen from its top: there stands what it is and how often.
-      const x = (right - left) * k > width - 16 ? 12 - left * k : (width - (left + right) * k) / 2;
-      const y = (bottom - top) * k > height - 64 ? 40 - top * k : (height - (top + bottom) * k) / 2;
-      this.camera.jump({ k, x, y });
-    } else {
-      // From the top; sideways over what comes first.
-      let first = 0;
-      for (let i = 1; i < scene.count; i++) if ((scene.y[i] as number) < (scene.y[first] as number)) first = i;
-      const k = Math.max(view.k, Math.min(0.9, Math.max(READABLE, (this.camera.width - 48) / scene.width)));
-      const wide = scene.width * k;
-      const x = wide <= this.camera.width ? (this.camera.width - wide) / 2 : Math.min(24, Math.max(this.camera.width - wide - 24, this.camera.width / 2 - (scene.x[first] as number) * k));
-      this.camera.jump({ k, x, y: 20 });
-    }
+    this.camera.jump(firstView(this.stage, this.camera));
     this.#framed = true;
-  }
-
-  /** Around the outermost open container that stands for many alike, the one with most in it. */
-  #repeated(): Rect | undefined {
-    const { scene, scenes } = this.stage;
-    let best = -1;
-    let most = 0;
-    for (let i = 0; i < scene.count; i++) {
-      const container = scene.open[i] ? scenes?.containers[-1 - (scene.member[i] as number)] : undefined;
-      const inside = container && container.count > 1 ? container.nodes : 0;
-      if (inside <= most) continue;
-      most = inside;
-      best = i;
-    }
-    return best < 0 ? undefined : this.stage.around([best]);
   }
 
   fit(): void {
     const { scene } = this.stage;
     this.#go(this.camera.framing({ left: 0, top: 0, right: scene.width, bottom: scene.height }, 24, 1));
+  }
+
+  #changed(): number[] {
+    return changedBoxes(this.stage, this.mode);
   }
 
   /** All that changed; with `least`, the first of it where all would be too small to read. */
@@ -339,25 +225,43 @@ export class GraphView implements Panel {
   press(sx: number, sy: number, double: boolean): void {
     const [x, y] = this.camera.world(sx, sy);
     const { scene, index } = this.stage;
+    const stub = this.#stubAt(x, y);
+    if (stub >= 0) return this.#follows(stub);
     const box = index.box(x, y, this.mode);
-    if (box >= 0 && (scene.member[box] as number) < 0) {
+    const member = box < 0 ? 0 : (scene.member[box] as number);
+    if (box >= 0 && (scene.end[box] as number) >= 0) return this.#store.move({ value: scene.end[box] as number, node: undefined, reject: undefined });
+    if (box >= 0 && scene.path[box]) {
       const right = (scene.x[box] as number) + (scene.w[box] as number) / 2 - x;
       const left = x - (scene.x[box] as number) + (scene.w[box] as number) / 2;
       const header = scene.open[box] && inHeader(scene, box, y);
       const alike = this.labels.alike(box);
       if (header && alike > 1 && right < 120) return this.leaf(box, right < 60 ? 1 : -1);
-      if (double || (header && left < 26) || (!scene.open[box] && left < 30)) return this.open(box);
-      if (!scene.open[box] || header) {
+      const chevron = scene.open[box] ? header && left < 26 : member < 0 ? left < 30 : right < 20;
+      if (double || chevron) return this.open(box);
+      if (member < 0 && (!scene.open[box] || header)) {
         this.#store.move({ node: undefined, value: undefined });
         this.#hover = box;
         this.#relight();
         return this.draw();
       }
     }
-    if (box >= 0 && (scene.member[box] as number) >= 0) return this.#store.move({ node: scene.member[box] as number, value: undefined, reject: undefined });
+    if (box >= 0 && member >= 0 && (!scene.open[box] || inHeader(scene, box, y))) return this.#store.move({ node: member, value: undefined, reject: undefined });
     const edge = index.edge(x, y, 6 / this.camera.k, this.mode);
     if (edge >= 0) return this.#store.move({ value: scene.edge_value[edge] as number });
     if (!double) this.#store.move({ node: undefined, value: undefined });
+  }
+
+  #stubAt(x: number, y: number): number {
+    return this.camera.k < 0.45 ? -1 : stubAt(this.stage.scene, x, y, 5, this.mode);
+  }
+
+  /** A stub is pressed: to the other end of its value, and on to the next where there are several. */
+  #follows(stub: number): void {
+    const { value, boxes } = jumpOf(this.stage, this.#store, this.step, stub);
+    this.#jump = { stub, nth: this.#jump.stub === stub ? this.#jump.nth + 1 : 0 };
+    if (value >= 0) this.#store.move({ value, node: undefined, reject: undefined });
+    const rect = boxes.length ? this.stage.around([boxes[this.#jump.nth % boxes.length] as number]) : undefined;
+    if (rect) this.frame(rect, 60, Math.max(this.camera.k, READABLE));
   }
 
   open(box: number): void {
@@ -371,8 +275,9 @@ export class GraphView implements Panel {
   #reshape(box: number, work: () => void): void {
     const old = this.#picture;
     const path = this.stage.scene.path[box] as string;
+    const key = keyOf(old, box);
     work();
-    this.#another(old, { key: `/ ${path}`, top: true });
+    this.#another(old, { key, top: true });
     this.#relight();
     this.#overview.paint(this.#picture, this.#palette);
     this.#table.changed();
@@ -393,7 +298,7 @@ export class GraphView implements Panel {
     const { cursor } = this.#store;
     const box = this.#hover >= 0 ? this.#hover : cursor.node !== undefined ? this.stage.box(cursor.node) : -1;
     if (box < 0) return;
-    if ((this.stage.scene.member[box] as number) < 0) return this.open(box);
+    if (this.stage.scene.path[box]) return this.open(box);
     const around = this.stage.scene.parent[box] as number;
     if (around >= 0) this.open(around);
   }
@@ -412,12 +317,18 @@ export class GraphView implements Panel {
     if (next < 0) return;
     const member = scene.member[next] as number;
     this.#hover = member < 0 ? next : -1;
+    const end = scene.end[next] as number;
     if (member >= 0) this.#store.move({ node: member, value: undefined });
-    else {
+    else if (end >= 0) {
+      this.#store.move({ node: undefined, value: end });
+      this.#hover = next;
+      const rect = this.stage.around([next]);
+      if (rect && !sees(this.camera, rect)) this.frame(rect, 60, this.camera.k);
+    } else {
       this.#store.move({ node: undefined });
       this.#hover = next;
       const rect = this.stage.around([next]);
-      if (rect && !this.#sees(rect)) this.frame(rect, 60, this.camera.k);
+      if (rect && !sees(this.camera, rect)) this.frame(rect, 60, this.camera.k);
       this.#relight();
       this.draw();
     }
@@ -428,19 +339,23 @@ export class GraphView implements Panel {
     const { scene, index } = this.stage;
     let box = index.box(x, y, this.mode);
     if (box >= 0 && scene.open[box] && !inHeader(scene, box, y)) box = -1;
-    const edge = box < 0 && this.camera.k > 0.3 ? index.edge(x, y, 5 / this.camera.k, this.mode) : -1;
-    this.canvas.style.cursor = box >= 0 || edge >= 0 ? "pointer" : "grab";
-    this.#tip.show(this.stage, box, edge, sx, sy, this.camera.width, this.camera.height);
-    if (box === this.#hover) return;
+    const stub = this.#stubAt(x, y);
+    if (stub >= 0) box = -1;
+    const edge = stub < 0 && box < 0 && this.camera.k > 0.3 ? index.edge(x, y, 5 / this.camera.k, this.mode) : -1;
+    this.canvas.style.cursor = box >= 0 || edge >= 0 || stub >= 0 ? "pointer" : "grab";
+    const what = stub >= 0 ? this.#tip.ofStub(this.stage, stub, this.step) : box >= 0 ? this.#tip.ofBox(this.stage, box) : edge >= 0 ? this.#tip.ofEdge(this.stage, edge) : null;
+    this.#tip.show(what, sx, sy, this.camera.width, this.camera.height);
+    if (box === this.#hover && stub === this.#picture.litStub) return;
     this.#hover = box;
+    this.#picture.litStub = stub;
     this.#relight();
     this.draw();
   }
 
   leave(): void {
     this.#tip.hide();
-    if (this.#hover < 0) return;
-    this.#hover = -1;
+    if (this.#hover < 0 && this.#picture.litStub < 0) return;
+    this.#hover = this.#picture.litStub = -1;
     this.#relight();
     this.draw();
   }
@@ -471,50 +386,12 @@ export class GraphView implements Panel {
 
   #paint(now: number): void {
     const began = performance.now();
-    let more = this.camera.moving && this.camera.advance(now);
-    const before = this.#before;
-    if (before) {
-      const t = Math.min(1, Math.max(0, (now - this.#glideFrom) / GLIDE));
-      const ease = 1 - (1 - t) ** 3;
-      const { x, y } = this.stage.scene;
-      for (let i = 0; i < x.length; i++) {
-        this.#picture.x[i] = (before.x[i] as number) + ((x[i] as number) - (before.x[i] as number)) * ease;
-        this.#picture.y[i] = (before.y[i] as number) + ((y[i] as number) - (before.y[i] as number)) * ease;
-      }
-      this.#picture.glide = t;
-      if (t >= 1) {
-        this.#before = null;
-        this.#picture.x = x;
-        this.#picture.y = y;
-      } else more = true;
-    }
+    const moving = this.camera.moving && this.camera.advance(now);
+    const more = this.#glide.advance(this.#picture, now) || moving;
     this.#painter.draw(this.#picture, this.camera, this.#ratio);
-    this.#overview.update(this.camera, this.stage.scene, this.#palette);
+    this.#overview.update(this.camera, this.#picture, this.#palette);
     this.lastFrame = performance.now() - began;
     if (more) this.draw();
     else this.#table.changed();
   }
 }
-
-const EMPTY_NODES: NodesPart = {
-  strings: [],
-  name: new Int32Array(0),
-  type: new Int32Array(0),
-  onnx_type: new Int32Array(0),
-  unit: new Uint8Array(0),
-  scope: new Int32Array(0),
-  detail: new Int32Array(0),
-  bytes: new Float64Array(0),
-  inputs_at: new Int32Array(1),
-  inputs: new Int32Array(0),
-  outputs_at: new Int32Array(1),
-  outputs: new Int32Array(0),
-  attributes: new Int32Array(0),
-  origin_at: new Int32Array(1),
-  origin: new Int32Array(0),
-  body_at: new Int32Array(1),
-  body: new Int32Array(0),
-  holder: new Int32Array(0),
-  born: new Int32Array(0),
-  gone: new Int32Array(0),
-};

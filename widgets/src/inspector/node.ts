@@ -1,6 +1,6 @@
 /** A node: what it is, where it comes from, what it became, what it costs, why it is not fused. */
 
-import type { NodeId, Parts } from "../core/document.ts";
+import type { CostPart, NodeId, Parts } from "../core/document.ts";
 import type { Store } from "../core/panel.ts";
 import { UNITS } from "../core/palette.ts";
 import { bytes, count, percent, time } from "../core/units.ts";
@@ -52,7 +52,7 @@ export function nodePage(store: Store, node: NodeId): (HTMLElement | null)[] {
         }),
       ),
     ),
-    body.length ? section(`Inside the kernel · ${count(body.length)}`, h("ol", { class: "gx-body" }, ...some(body, 16, (one) => h("li", { text: one })))) : null,
+    body.length ? section(`Inside the kernel · ${count(body.length)}`, h("div", { class: "gx-body" }, ...some(body, 16, (one) => h("div", { text: one })))) : null,
     section("From ONNX", ...some(origin, 6, (one) => h("div", { class: "gx-mono gx-origin", text: one }))),
   ];
 }
@@ -78,9 +78,26 @@ function costOf({ cost }: Partial<Parts>, node: NodeId): HTMLElement | null {
     ["bound by", text(cost.bound[row])],
     ["work", cost.flops[row] ? `${count(cost.flops[row])} FLOP` : ""],
     ["HBM", Number.isNaN(hbm) ? "" : `${bytes(hbm)}${compulsory > 0 && hbm > compulsory ? `, ${percent(hbm / compulsory - 1, 0)} over the least` : ""}`],
+    ["L2", moved(cost.l2_bytes[row])],
+    ["L1", moved(cost.l1_bytes[row])],
+    ["UB", moved(cost.ub_bytes[row])],
+    ["launch", cost.launch_us[row] ? time(cost.launch_us[row]) : ""],
     ["tile", text(cost.tile[row])],
+    ["pipes", pipes(cost, row)],
     ["warning", text(cost.warning[row])],
   ]);
+}
+
+function moved(x: number | undefined): string {
+  return x === undefined || Number.isNaN(x) || !x ? "" : bytes(x);
+}
+
+/** How long each pipe is busy: the longest bounds the kernel. */
+function pipes(cost: CostPart, row: number): HTMLElement | null {
+  const busy = cost.pipes.map((name, i) => ({ name, us: cost.pipe_us[row * cost.pipes.length + i] as number })).filter(({ us }) => us > 0);
+  const most = Math.max(...busy.map(({ us }) => us));
+  if (!busy.length) return null;
+  return h("div", {}, ...busy.map(({ name, us }) => h("div", { class: `gx-pipe${us === most ? " gx-binds" : ""}` }, h("span", { text: name }), h("span", {}, h("i", { style: { "--share": us / most } })), h("span", { text: time(us) }))));
 }
 
 function memoryOf({ memory, nodes }: Partial<Parts>, node: NodeId): HTMLElement | null {

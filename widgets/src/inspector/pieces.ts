@@ -40,7 +40,7 @@ export function valueLine(store: Store, value: ValueId): HTMLElement {
   return h(
     "div",
     { class: `gx-value${chosen ? " gx-chosen" : ""}` },
-    h("button", { class: "gx-link", type: "button", onclick: () => store.move({ value: chosen ? undefined : value }), text: text(values.name[value]) || "unnamed" }),
+    h("button", { class: "gx-link", type: "button", title: text(values.name[value]), onclick: () => store.move({ value: chosen ? undefined : value }), text: text(values.name[value]) || "unnamed" }),
     h("span", { class: "gx-value-type", text: `${text(values.dtype[value])} ${text(values.shape[value])}` }),
     h("span", { class: "gx-value-size", text: [kind, Number.isNaN(values.bytes[value]) ? "" : bytes(values.bytes[value])].filter(Boolean).join(" · ") }),
   );
@@ -55,6 +55,25 @@ export function some<T>(items: readonly T[], most: number, make: (item: T) => HT
     made.push(more);
   }
   return made;
+}
+
+/** Stays as it was left when one goes to the next rule. */
+let codeOpen = false;
+
+/** Where a rule is written, and the code itself, unfolded on demand. */
+export function sourcePart(store: Store, rule: string, place: string | null): HTMLElement | null {
+  const { sources } = store.parts;
+  const at = sources?.name.indexOf(rule) ?? -1;
+  // Not asked for yet: it may be there.
+  const hope = !sources && !!store.host.ask;
+  if (at < 0 && !hope) return place ? section("Source", h("p", {}, sourceLine(place))) : null;
+  const code = at >= 0 ? h("pre", { class: "gx-code", tabindex: "0", "aria-label": `Code of ${rule}`, text: sources?.text[at] }) : h("p", { class: "gx-muted", text: "asking for the code …" });
+  const fold = h("details", { class: "gx-source", open: codeOpen }, h("summary", {}, place ? sourceLine(place) : h("span", { text: "its code" })), code);
+  fold.addEventListener("toggle", () => {
+    codeOpen = fold.open;
+    if (fold.open && at < 0) store.ask("sources");
+  });
+  return section("Source", fold);
 }
 
 /** A place in a file, which may break after a slash. */

@@ -7,7 +7,7 @@ import { Mark } from "../core/diff.ts";
 import { bytes, count, seconds } from "../core/units.ts";
 import { markSign, toggle } from "../shell/glyph.ts";
 import { h } from "../shell/dom.ts";
-import { facts, nodeLink, section, some, sourceLine } from "./pieces.ts";
+import { facts, nodeLink, section, some, sourceLine, sourcePart } from "./pieces.ts";
 import { byReason, nearMiss } from "./why.ts";
 
 /** The step's name, and its switch where it is a rule or pass that can be turned off. */
@@ -15,11 +15,12 @@ function head(store: Store, step: StepRow, sub: string): HTMLElement {
   const rules = store.parts.rules;
   const isRule = step.kind !== "stage" && !!rules?.name.includes(step.name);
   const on = store.enabled(step.name);
+  const difference = store.parts.head?.difference;
   return h(
     "div",
     { class: "gx-subject" },
-    h("div", { class: "gx-grow" }, h("h2", { text: step.name }), h("div", { class: "gx-muted", text: sub })),
-    isRule ? toggle(step.name, on, store.refusal({ fusion: { [step.name]: !on } }), (to) => store.change({ fusion: { [step.name]: to } })) : null,
+    h("div", { class: "gx-grow" }, h("h2", { text: difference ? "Difference" : step.name }), h("div", { class: "gx-muted", text: sub })),
+    isRule && !difference ? toggle(step.name, on, store.refusal({ fusion: { [step.name]: !on } }), (to) => store.change({ fusion: { [step.name]: to } })) : null,
   );
 }
 
@@ -41,9 +42,9 @@ export function stepPage(store: Store, index: number): (HTMLElement | null)[] {
       ["looked at", step.tried ? `${count(step.tried)} places` : ""],
       ["rewrites", rewrites ? count(rewrites) : ""],
       ["saves", saved > 0 ? `${bytes(saved)} of HBM traffic` : ""],
-      ["source", step.source ? sourceLine(step.source) : ""],
       ["switch", rule >= 0 && refused ? h("span", { class: "gx-muted", text: refused }) : ""],
     ]),
+    sourcePart(store, step.name, step.source),
     byReason(store, step),
     rewrites
       ? section(
@@ -70,13 +71,13 @@ export function rewritePage(store: Store, index: number, row: number): (HTMLElem
   const list = (mark: Mark, title: string, nodes: Int32Array): HTMLElement | null =>
     nodes.length ? section(`${title} · ${count(nodes.length)}`, ...some([...nodes], 10, (node) => h("div", { class: "gx-marked" }, markSign(mark), nodeLink(store, node)))) : null;
   return [
-    head(store, step, `rewrite ${count(row + 1)} of ${count(step.rewrites.node.length)}`),
+    head(store, step, `${store.parts.head?.difference ? "node" : "rewrite"} ${count(row + 1)} of ${count(step.rewrites.node.length)}`),
     h("p", { class: "gx-sentence", text: steps.strings[step.rewrites.reason[row] ?? -1] ?? "" }),
     about >= 0 ? facts([["at", nodeLink(store, about)]]) : null,
     list(Mark.Removed, "Removed", removed),
     list(Mark.Added, "Added", added),
     list(Mark.Changed, "Changed", changed),
-    facts([["source", step.source ? sourceLine(step.source) : ""]]),
+    sourcePart(store, step.name, step.source),
   ];
 }
 
@@ -89,7 +90,7 @@ export function rejectPage(store: Store, index: number, row: number): (HTMLEleme
     head(store, step, `near miss ${count(row + 1)} of ${count(step.rejects.node.length)}`),
     facts([["at", node >= 0 ? nodeLink(store, node) : (steps.strings[step.rejects.place[row] ?? -1] ?? "")]]),
     section("Why not", h("div", { class: "gx-why gx-missed gx-why-large" }, nearMiss(store, step, row))),
-    facts([["source", step.source ? sourceLine(step.source) : ""]]),
+    sourcePart(store, step.name, step.source),
   ];
 }
 

@@ -5,6 +5,7 @@ import type { Store } from "../core/panel.ts";
 import { bytes, count } from "../core/units.ts";
 import { h } from "../shell/dom.ts";
 import { facts, nodeLink, section, some } from "./pieces.ts";
+import { nearMiss } from "./why.ts";
 
 export function valuePage(store: Store, value: ValueId): (HTMLElement | null)[] {
   const { values } = store.parts;
@@ -20,9 +21,22 @@ export function valuePage(store: Store, value: ValueId): (HTMLElement | null)[] 
       ["size", bytes(values.bytes[value])],
       ...place(store.parts, value),
     ]),
-    section("Written by", ...some(writers, 4, (node) => h("div", {}, nodeLink(store, node)))),
-    section(`Read by${readers.length > 1 ? ` · ${count(readers.length)}` : ""}`, ...some(readers, 12, (node) => h("div", {}, nodeLink(store, node)))),
+    section("Written by", ...(writers.length ? some(writers, 4, (node) => h("div", {}, nodeLink(store, node))) : [h("p", { class: "gx-muted", text: WRITER[kind] ?? "No node of any step writes it." })])),
+    section(`Read by${readers.length > 1 ? ` · ${count(readers.length)}` : ""}`, ...(readers.length ? some(readers, 12, (node) => h("div", {}, nodeLink(store, node))) : [h("p", { class: "gx-muted", text: kind === "output" ? "Nobody here: it is a result of the model." : "No node of any step reads it." })])),
+    blocks(store, value),
   ];
+}
+
+const WRITER: Record<string, string> = {
+  input: "Whoever runs the model: it is an input of the graph.",
+  constant: "Nobody: it is a constant of the model, or was folded into one.",
+  state: "Whoever runs the model: it is kept from one run to the next.",
+};
+
+/** Near misses in which it is what stands in the way. */
+function blocks(store: Store, value: ValueId): HTMLElement | null {
+  const found = (store.parts.steps?.steps ?? []).flatMap((step) => [...step.rejects.blocker_value.keys()].filter((row) => step.rejects.blocker_value[row] === value).map((row) => ({ step, row })));
+  return found.length ? section(`Stands in the way of · ${count(found.length)}`, ...some(found, 8, ({ step, row }) => h("div", { class: "gx-why gx-missed" }, h("div", { class: "gx-why-head" }, h("span", { class: "gx-why-sign", "aria-hidden": "true", text: "◇" }), h("button", { class: "gx-link gx-grow", type: "button", onclick: () => store.move({ step: step.index, reject: row }), text: step.name })), nearMiss(store, step, row)))) : null;
 }
 
 /** Nodes of the last version of the graph first; one a name. */

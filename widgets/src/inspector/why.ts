@@ -63,14 +63,14 @@ function line(store: Store, event: Event): HTMLElement {
   // A match that was turned off is a near miss from then on: it can be turned on again here.
   const canToggle = step.kind === "rule" && place && (fired || (!on && store.enabled(step.name)));
   return h(
-    "li",
+    "div",
     { class: `gx-why ${fired ? "gx-fired" : "gx-missed"}${chosen ? " gx-chosen" : ""}` },
     h(
       "div",
       { class: "gx-why-head" },
       h("span", { class: "gx-why-sign", "aria-hidden": "true", text: fired ? "✓" : event.role === "blocker" ? "▣" : "◇" }),
       h("button", { class: "gx-link gx-grow", type: "button", onclick: press, text: step.name }),
-      h("span", { class: "gx-muted", text: fired ? ROLE[event.role] : event.role === "blocker" ? ROLE.blocker : "did not fire" }),
+      h("span", { class: "gx-muted", text: fired ? ROLE[event.role] : event.role === "blocker" ? ROLE.blocker : step.kind === "stage" ? "says" : "did not fire" }),
       canToggle ? toggle(`${step.name} at this place`, on, store.refusal({ fusion: { [single]: !on } }), (to) => store.change({ fusion: { [single]: to } })) : null,
     ),
     fired ? h("p", { class: "gx-sentence", text: steps?.strings[step.rewrites.reason[event.row] ?? -1] ?? "" }) : nearMiss(store, step, event.row),
@@ -84,12 +84,12 @@ export function whyNot(store: Store, node: NodeId): HTMLElement | null {
   if (!found.length) return section("Why not", h("p", { class: "gx-empty", text: "No rule found a place here, and none came near." }));
   return section(
     missed ? `Why not · ${count(missed)}` : "What happened to it",
-    h("ol", { class: "gx-why-list" }, ...some(found, 24, (event) => line(store, event))),
+    h("div", { class: "gx-why-list" }, ...some(found, 24, (event) => line(store, event))),
   );
 }
 
 /** The near misses of a step, by reason, with what each group would save; most first. */
-export function byReason(store: Store, step: StepRow): HTMLElement | null {
+export function byReason(store: Store, step: StepRow, title = "Why not"): HTMLElement | null {
   const { steps } = store.parts;
   const { rejects } = step;
   if (!rejects.node.length) return null;
@@ -104,7 +104,7 @@ export function byReason(store: Store, step: StepRow): HTMLElement | null {
   }
   const sorted = [...groups].sort((a, b) => b[1].bytes - a[1].bytes || b[1].rows.length - a[1].rows.length);
   return section(
-    `Why not · ${count(rejects.node.length)} near ${rejects.node.length === 1 ? "miss" : "misses"}`,
+    title === "Why not" ? `Why not · ${count(rejects.node.length)} near ${rejects.node.length === 1 ? "miss" : "misses"}` : `${title} · ${count(rejects.node.length)}`,
     ...sorted.map(([code, { rows, bytes: saved }]) =>
       h(
         "details",

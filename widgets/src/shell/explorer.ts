@@ -51,7 +51,7 @@ export class Explorer {
       const name = side === "steps" ? "gx-show-left" : "gx-show-right";
       this.root.classList.toggle(name);
     };
-    const header = new Header(this.root, store, { search: () => this.#search.open(), help: () => keys.toggleHelp(), drawer });
+    const header = new Header(this.root, store, { search: () => this.#search.open(), help: () => keys.toggleHelp(), open: (view) => this.#tabs.press(view), drawer });
     const size = (name: string) => (px: number) => this.root.style.setProperty(name, `${px}px`);
     const width = (): number => this.root.clientWidth || 1280;
     const height = (): number => this.root.clientHeight || 800;
@@ -67,7 +67,8 @@ export class Explorer {
       this.#tabs?.folded(!px);
       this.#tabs?.resize();
     });
-    size("--gx-left")(width() < WIDE ? 220 : store.host.change ? 304 : 272);
+    const leftBegin = width() < WIDE ? 220 : width() > 1600 ? 372 : store.host.change ? 304 : 288;
+    size("--gx-left")(leftBegin);
     size("--gx-right")(width() < WIDE ? 240 : width() > 1600 ? 380 : 330);
     size("--gx-below")(options.tabs.length ? this.#belowBegin() : 0);
     const body = h("div", { class: "gx-main" }, left, leftSplit.element, middle, rightSplit.element, right);
@@ -89,6 +90,7 @@ export class Explorer {
       step: (by) => this.#step(by),
       rewrite: (by) => this.#rewrite(by),
       enter: () => this.#enter(),
+      flip: () => this.#flip(),
       search: () => this.#search.open(),
       mode: () => store.setMode(({ before: "both", both: "after", after: "before" } as const)[store.mode]),
       focus: () => this.graph.focusChange(),
@@ -99,7 +101,7 @@ export class Explorer {
       table: () => void this.graph.toggleTable(),
     });
 
-    leftSplit.set(width() < WIDE ? 220 : store.host.change ? 304 : 272);
+    leftSplit.set(leftBegin);
     rightSplit.set(width() < WIDE ? 240 : width() > 1600 ? 380 : 330);
     belowSplit.set(options.tabs.length ? this.#belowBegin() : 0);
     if (!options.tabs.length) this.root.classList.add("gx-no-tabs");
@@ -159,6 +161,14 @@ export class Explorer {
     if (next < 0) this.store.move({ rewrite: undefined, reject: undefined, ...released });
     else if (next < rewrites) this.store.move({ rewrite: next, reject: undefined, ...released });
     else this.store.move({ reject: next - rewrites, rewrite: undefined, ...released });
+  }
+
+  /** Switches the rule of the chosen step, where that can be. */
+  #flip(): void {
+    const { step, rule } = this.store.cursor;
+    const name = rule ?? (step === undefined ? undefined : this.store.parts.steps?.steps[step]?.name);
+    if (name === undefined || !this.store.parts.rules?.name.includes(name)) return;
+    this.store.change({ fusion: { [name]: !this.store.enabled(name) } });
   }
 
   #enter(): void {

@@ -51,23 +51,23 @@ export function sparkline(series: Float64Array, at: number | undefined): SVGSVGE
   return picture;
 }
 
-/** An on/off switch; grey with its reason where it cannot be moved. */
+/** An on/off switch. Where it cannot be moved it is no switch but a word, and says why. */
 export function toggle(label: string, on: boolean, refusal: string | null, press: (on: boolean) => void): HTMLButtonElement {
   return h(
     "button",
     {
-      class: "gx-switch",
+      class: `gx-switch${refusal ? " gx-fixed" : ""}`,
       type: "button",
       role: "switch",
       "aria-checked": String(on),
       "aria-label": label,
       "aria-disabled": refusal ? "true" : null,
-      title: refusal ?? `${on ? "Turn off" : "Turn on"}: ${label}`,
+      title: refusal ? `${label} is ${on ? "on" : "off"}. ${refusal}` : `${on ? "Turn off" : "Turn on"}: ${label}`,
       onclick: (event: MouseEvent) => {
         event.stopPropagation();
         if (!refusal) press(!on);
       },
     },
-    h("span", {}),
+    refusal ? (on ? "on" : "off") : h("span", {}),
   );
 }

@@ -11,9 +11,22 @@ import { copyMenu } from "./menu.ts";
 export interface HeaderDoes {
   search(): void;
   help(): void;
+  /** Opens a view below. */
+  open(view: string): void;
   /** Narrow windows: shows or hides a side. */
   drawer(side: "steps" | "inspector"): void;
 }
+
+/** The view that a figure comes from. */
+const VIEWS: Record<string, string> = {
+  kernels: "rules",
+  hbm_bytes: "traffic",
+  pool_bytes: "memory",
+  latency_us: "schedule",
+  launch_share: "schedule",
+  compile_seconds: "time",
+  weight_bytes: "memory",
+};
 
 export class Header implements Panel {
   readonly element: HTMLElement;
@@ -27,7 +40,7 @@ export class Header implements Panel {
   constructor(
     parent: HTMLElement,
     private readonly store: Store,
-    does: HeaderDoes,
+    private readonly does: HeaderDoes,
   ) {
     this.#theme = h("button", { class: "gx-button gx-icon", type: "button", onclick: () => store.setTheme(store.theme === "dark" ? "light" : "dark") });
     const tools = h(
@@ -70,13 +83,15 @@ export class Header implements Panel {
   #head(): void {
     const { head } = this.store.parts;
     if (!head) return fill(this.#title, h("span", { class: "gx-muted", text: "reading the document …" }));
+    const sides = head.difference?.sides.map((side) => side.replace(/ \(.*\)$/, ""));
+    const name = sides?.length && new Set(sides).size === 1 ? `${sides[0]}, two ways` : head.model.name;
     const opset = Object.entries(head.model.opset)
       .map(([domain, version]) => `${domain || "ai.onnx"} ${version}`)
       .join(", ");
     fill(
       this.#title,
-      h("h1", { title: `${head.model.name}\nsha256 ${head.model.sha256}\n${opset}\ngexplorer ${head.version}`, text: head.model.name }),
-      h("span", { class: "gx-muted", text: `${count(head.model.nodes)} nodes · ${bytes(head.model.weight_bytes)} weights` }),
+      h("h1", { title: `${head.model.name}\nsha256 ${head.model.sha256}\n${opset}\ngexplorer ${head.version}`, text: name }),
+      head.difference ? null : h("span", { class: "gx-muted", text: `${count(head.model.nodes)} nodes · ${bytes(head.model.weight_bytes)} weights` }),
     );
   }
 
@@ -84,7 +99,18 @@ export class Header implements Panel {
   #setOptions(): void {
     const { head } = this.store.parts;
     if (!head) return;
-    const { choices, options } = head;
+    const { choices, options, difference } = head;
+    this.element.classList.toggle("gx-two", !!difference);
+    if (difference) {
+      const told = new Set(difference.options.map(({ name }) => name));
+      const pairs = [...difference.options, ...difference.inputs.map((input) => ({ ...input, name: `input ${input.name}` }))];
+      const same = (["soc", "memory"] as const).filter((name) => !told.has(name) && options[name] !== undefined);
+      return fill(
+        this.#options,
+        ...pairs.slice(0, 6).map(({ name, before, after }) => h("span", { class: "gx-option gx-differs", title: `${name}\nfirst: ${before || "–"}\nsecond: ${after || "–"}` }, h("span", { class: "gx-muted", text: name }), h("span", { text: `${before || "–"} →` }), h("b", { text: after || "–" }))),
+        ...same.map((name) => h("span", { class: "gx-option", title: "the same in both" }, h("span", { class: "gx-muted", text: name === "soc" ? "chip" : name }), h("b", { text: String(options[name]) }))),
+      );
+    }
     const selects: [string, string, string[]][] = [
       ["soc", "chip", choices.soc],
       ["memory", "memory", choices.memory],
@@ -128,12 +154,12 @@ export class Header implements Panel {
           {
             class: "gx-figure gx-figure-blocked",
             type: "button",
-            title: "HBM traffic that near misses would save, of those alone for which the rule knows a cure; press for the largest",
-            onclick: () => this.store.move({ step: place.step, reject: place.row, rewrite: undefined, node: undefined, rule: undefined }),
+            title: `${bytes(top.bytes)} of HBM traffic would be saved (modelled) if ${top.rule} could fuse at ${count(top.places.length)} more ${top.places.length === 1 ? "place" : "places"}; ${count(top.blockers)} ${top.type} ${top.blockers === 1 ? "stands" : "stand"} in the way${top.curable ? ", and the rule names a cure" : ", and the rule knows no cure"}\nPress for the largest.`,
+            onclick: () => this.store.move({ step: place.step, reject: place.row, rewrite: undefined, node: undefined, value: undefined, rule: undefined }),
           },
           h("span", { class: "gx-figure-label", text: "blocked traffic" }),
           h("span", { class: "gx-figure-value", text: bytes(top.bytes) }),
-          h("span", { class: "gx-figure-note", text: `by ${count(top.blockers)} ${top.type}${top.type === "value" && top.blockers > 1 ? "s" : ""}, curable ▸` }),
+          h("span", { class: "gx-figure-note", text: `by ${count(top.blockers)} ${top.type}${top.blockers > 1 ? "s" : ""}, ${top.curable ? "curable" : "no cure"} ▸` }),
         ),
       );
     }
@@ -153,29 +179,36 @@ export class Header implements Panel {
     const before = baseline?.find((one) => one.key === figure.key)?.value ?? null;
     const then = baseline ? before : figure.first;
     const delta = change(figure.value, then);
-    const better = delta === "±0 %" || !delta || then === null || figure.value === null ? "" : figure.value < then === figure.lower_is_better ? "gx-better" : "gx-worse";
+    const better = delta === "±0 %" || !delta || measure(figure.value, figure.unit) === measure(then, figure.unit) || then === null || figure.value === null ? "" : figure.value < then === figure.lower_is_better ? "gx-better" : "gx-worse";
     const up = figure.value !== null && then !== null && figure.value > then;
     const arrow = better ? (up ? "▲ " : "▼ ") : "";
-    const notes = [
-      figure.error !== null ? `±${(figure.error * 100).toFixed(0)} %` : "",
-      figure.bound !== null ? `${figure.error === null ? "bound" : "≥"} ${measure(figure.bound, figure.unit)}` : "",
-    ].filter(Boolean);
-    const word = baseline ? "was" : "first";
+    const notes = [figure.bound !== null ? `bound ${measure(figure.bound, figure.unit)}` : ""].filter(Boolean);
+    // A simulated figure says how far off it may be; one whose error nobody knows says that it is simulated.
+    const error = figure.value === null ? "" : figure.error !== null ? `±${(figure.error * 100).toFixed(0)} %` : figure.modelled ? "≈" : "";
+    const word = this.store.parts.head?.difference ? "in the first" : baseline ? "before the change" : "before all passes";
+    const view = VIEWS[figure.key];
+    const title = [
+      `${figure.label}: ${measure(figure.value, figure.unit)}${figure.error !== null ? ` ${error}` : figure.modelled ? ", modelled, its error is not known" : ""}`,
+      figure.note,
+      then !== null ? `${word}: ${measure(then, figure.unit)}` : "",
+      figure.bound !== null ? `cannot be below ${measure(figure.bound, figure.unit)}` : "",
+    ];
     return h(
-      "div",
-      { class: "gx-figure", title: [figure.label, figure.note, then !== null ? `${word} ${measure(then, figure.unit)}` : "", figure.bound !== null ? `cannot be below ${measure(figure.bound, figure.unit)}` : ""].filter(Boolean).join("\n") },
+      view ? "button" : "div",
+      { class: "gx-figure", type: view ? "button" : null, "data-figure": figure.key, title: [...title, view ? "Press to see where it comes from." : ""].filter(Boolean).join("\n"), onclick: view ? () => this.does.open(view) : null },
       h("span", { class: "gx-figure-label", text: figure.label }),
       h(
         "span",
         { class: "gx-figure-value" },
         then !== null && better ? h("span", { class: "gx-figure-then", text: `${measure(then, figure.unit)} → ` }) : null,
-        h("span", { text: measure(figure.value, figure.unit) }),
+        h("span", { class: "gx-figure-now" }, error === "≈" ? h("span", { class: "gx-figure-error", text: "≈ " }) : null, measure(figure.value, figure.unit)),
+        error && error !== "≈" ? h("span", { class: "gx-figure-error", text: error }) : null,
       ),
       h(
         "span",
         { class: "gx-figure-note" },
         delta && better ? h("span", { class: better, text: `${arrow}${delta}` }) : null,
-        ...(notes.length || figure.value !== null ? notes : [figure.note]).map((text) => h("span", { text })),
+        ...(notes.length || figure.value !== null ? notes.map((text) => h("span", { text })) : [h("span", { class: "gx-cut", text: figure.note })]),
       ),
       figure.series && figure.series.length > 1 ? sparkline(figure.series, cursor.step) : null,
     );
@@ -191,9 +224,14 @@ export class Header implements Panel {
     ];
     const button = (text: string, press: () => void, title: string): HTMLElement => h("button", { class: "gx-button", type: "button", title, onclick: press, text });
     const parts: (HTMLElement | null)[] = [];
+    const ended = this.store.parts.head?.failure;
+    if (ended) {
+      parts.push(h("span", { class: "gx-failure", text: `The pass ${ended.name} failed` }), h("span", { class: "gx-muted gx-cut", title: ended.why, text: ended.why }));
+      parts.push(button("What can still be seen", () => this.store.move({ step: undefined, rewrite: undefined, reject: undefined, node: undefined, value: undefined, rule: undefined }), "The failure, and the steps before it"));
+    }
     if (failure) parts.push(h("span", { class: "gx-failure", text: failure }), h("span", { class: "gx-muted", text: "The last good picture stays." }));
     if (words.length) parts.push(h("span", { class: "gx-changes", text: words.join(" · ") }));
-    if (baseline && words.length) parts.push(h("span", { class: "gx-muted", text: "figures are compared with those before" }));
+    if (baseline) parts.push(h("span", { class: "gx-muted", text: words.length ? "old figures stand beside the new ones" : "figures are compared with the baseline" }));
     if (work && !failure) parts.push(h("span", { class: "gx-muted", text: `${work.text}${work.total ? ` ${count(work.done)} of ${count(work.total)}` : ""} …` }));
     if (words.length || baseline) {
       if (host.change || host.pin) parts.push(button("Pin as baseline", () => this.store.pin(), "Compare everything that follows with the figures of now"));

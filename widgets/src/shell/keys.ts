@@ -6,6 +6,7 @@ export interface KeyDoes {
   step(by: number): void;
   rewrite(by: number): void;
   enter(): void;
+  flip(): void;
   search(): void;
   mode(): void;
   focus(): void;
@@ -20,6 +21,7 @@ const KEYS: [string, string][] = [
   ["↑ ↓", "step"],
   ["← →", "rewrite, then near miss, of the step"],
   ["Enter", "open a step, or a box of the graph"],
+  ["Space", "switch the chosen rule on or off, where this page can"],
   ["/", "search"],
   ["b", "before, after, both"],
   ["f", "focus on what changed"],
@@ -60,8 +62,8 @@ export class Keys {
   #key(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target as HTMLElement;
-    if (target.closest("input, textarea, select, dialog[open]") && event.key !== "?") return;
-    if (event.key === "Enter" && target.closest("button, a, [role=separator], [role=tab]")) return;
+    if (target.closest("input, textarea, select") || (target.closest("dialog[open]") && event.key !== "?")) return;
+    if ((event.key === "Enter" || event.key === " ") && target.closest("button, a, summary, [role=separator], [role=tab]")) return;
     if (!this.#do(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -80,6 +82,9 @@ export class Keys {
         return true;
       case "Enter":
         does.enter();
+        return true;
+      case " ":
+        does.flip();
         return true;
       case "/":
         does.search();

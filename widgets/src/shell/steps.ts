@@ -3,7 +3,8 @@
 import type { StepRow } from "../core/document.ts";
 import type { Panel, Store, Topic } from "../core/panel.ts";
 import { count, seconds } from "../core/units.ts";
-import { toggle } from "./glyph.ts";
+import { Mark } from "../core/diff.ts";
+import { markSign, toggle } from "./glyph.ts";
 import { h, uniqueId } from "./dom.ts";
 import { VirtualList } from "./virtual.ts";
 
@@ -15,7 +16,8 @@ type Row =
   | { kind: "near"; step: number; count: number; open: boolean }
   | { kind: "reject"; step: number; row: number }
   | { kind: "none"; step: number }
-  | { kind: "off"; rule: string };
+  | { kind: "off"; rule: string }
+  | { kind: "failed" };
 
 const HEIGHT = 28;
 
@@ -32,13 +34,14 @@ export class StepList implements Panel {
   #near = new Set<number>();
   #loud = new Set<string>();
   #count = h("span", { class: "gx-muted" });
+  #title = h("h2", { text: "Steps" });
 
   constructor(
     parent: HTMLElement,
     private readonly store: Store,
   ) {
-    this.#list = new VirtualList<Row>(HEIGHT, (row) => this.#make(row), { role: "listbox", "aria-label": "Steps of the compilation", tabindex: "0" });
-    this.element = h("section", { class: "gx-steps", "aria-label": "Steps" }, h("header", { class: "gx-pane-head" }, h("h2", { text: "Steps" }), this.#count), this.#list.element);
+    this.#list = new VirtualList<Row>(HEIGHT, (row) => this.#make(row), { role: "tree", "aria-label": "Steps of the compilation", tabindex: "0" });
+    this.element = h("section", { class: "gx-steps", "aria-label": "Steps" }, h("header", { class: "gx-pane-head" }, this.#title, this.#count), this.#list.element);
     parent.append(this.element);
     this.update(new Set<Topic>(["parts"]));
   }
@@ -81,7 +84,12 @@ export class StepList implements Panel {
   #lay(): void {
     const { steps, head } = this.store.parts;
     const rows: Row[] = [];
-    if (steps) {
+    this.#title.textContent = head?.difference ? "Nodes that differ" : "Steps";
+    if (steps && head?.difference) {
+      // Two graphs side by side: what differs is all there is to list.
+      for (const step of steps.steps) this.#inside(step, rows);
+      this.#count.textContent = count(steps.steps.reduce((sum, step) => sum + step.rewrites.node.length, 0));
+    } else if (steps) {
       const stages = head?.stages.map((stage) => stage.name) ?? [];
       for (const step of steps.steps) if (!stages.includes(step.stage)) stages.push(step.stage);
       stages.forEach((stage, i) => {
@@ -98,6 +106,7 @@ export class StepList implements Panel {
           if (this.#open.has(step.index)) this.#inside(step, rows);
         }
         for (const rule of off) rows.push({ kind: "off", rule });
+        if (head?.failure && head.stages[i]?.status === "failed") rows.push({ kind: "failed" });
         if (still.length >= 3) rows.push({ kind: "quiet", stage, count: still.length, open: loud });
       });
       this.#count.textContent = count(steps.steps.length);
@@ -122,7 +131,7 @@ export class StepList implements Panel {
     const rewrites = step.rewrites.node.length;
     const rejects = step.rejects.node.length;
     for (let row = 0; row < rewrites; row++) rows.push({ kind: "rewrite", step: step.index, row });
-    if (!rewrites) rows.push({ kind: "none", step: step.index });
+    if (!rewrites && !this.store.parts.head?.difference) rows.push({ kind: "none", step: step.index });
     if (!rejects) return;
     const open = this.#near.has(step.index);
     rows.push({ kind: "near", step: step.index, count: rejects, open });
@@ -144,11 +153,16 @@ export class StepList implements Panel {
   }
 
   #make(row: Row): HTMLElement {
-    const { steps } = this.store.parts;
+    const { steps, head } = this.store.parts;
     const chosen = this.#chosen(row);
+    const level = head?.difference ? 1 : { stage: 1, step: 2, quiet: 2, off: 2, rewrite: 3, near: 3, none: 3, reject: 4, failed: 2 }[row.kind];
+    const open = row.kind === "step" ? this.#open.has(row.step) : row.kind === "near" || row.kind === "quiet" ? row.open : undefined;
     const option = (className: string, press: () => void, ...children: Parameters<typeof h>[2][]): HTMLElement => {
       if (chosen) this.#list.element.setAttribute("aria-activedescendant", this.#id);
-      return h("div", { class: `gx-row ${className}${chosen ? " gx-chosen" : ""}`, id: chosen ? this.#id : null, role: "option", "aria-selected": String(chosen), onclick: press }, ...children);
+      const element = h("div", { class: `gx-row ${className}${chosen ? " gx-chosen" : ""}`, id: chosen ? this.#id : null, role: "treeitem", "aria-level": String(level), "aria-expanded": open === undefined ? null : String(open), "aria-selected": String(chosen), onclick: press }, ...children);
+      // One stop of Tab for the list, and one for the switch of what is chosen.
+      if (!chosen) for (const control of element.querySelectorAll<HTMLElement>("button")) control.tabIndex = -1;
+      return element;
     };
     switch (row.kind) {
       case "stage":
@@ -174,15 +188,23 @@ export class StepList implements Panel {
           h("span", { class: "gx-time", text: "off" }),
           toggle(row.rule, false, this.store.refusal({ fusion: { [row.rule]: true } }), (to) => this.store.change({ fusion: { [row.rule]: to } })),
         );
+      case "failed":
+        return option(
+          "gx-row-step gx-row-failed",
+          () => this.store.move({ step: undefined, rewrite: undefined, reject: undefined, node: undefined, value: undefined, rule: undefined }),
+          h("span", { class: "gx-chevron", "aria-hidden": "true", text: "✕" }),
+          h("span", { class: "gx-grow", title: head?.failure?.why, text: head?.failure?.name }),
+          h("span", { class: "gx-status", text: "failed" }),
+        );
       case "none":
-        return option("gx-row-in gx-muted", () => {}, h("span", { class: "gx-grow", text: this.#nothing(steps?.steps[row.step] as StepRow) }));
+        return option("gx-row-in gx-muted gx-row-none", () => {}, h("span", { class: "gx-grow", title: this.#nothing(steps?.steps[row.step] as StepRow), text: this.#nothing(steps?.steps[row.step] as StepRow) }));
       case "rewrite": {
         const { node, reason } = (steps?.steps[row.step] as StepRow).rewrites;
         return option(
           "gx-row-in",
           () => this.store.move({ step: row.step, rewrite: row.row, reject: undefined, node: undefined, value: undefined, rule: undefined }),
-          h("span", { class: "gx-number", text: `#${row.row + 1}` }),
-          h("span", { class: "gx-grow", title: steps?.strings[reason[row.row] ?? -1], text: this.#name(node[row.row] as number) || steps?.strings[reason[row.row] ?? -1] }),
+          head?.difference ? markSign(this.#mark(steps?.steps[row.step] as StepRow, row.row)) : h("span", { class: "gx-number", text: `#${row.row + 1}` }),
+          h("span", { class: "gx-grow", title: [this.#name(node[row.row] as number), steps?.strings[reason[row.row] ?? -1]].filter(Boolean).join("\n"), text: this.#name(node[row.row] as number) || steps?.strings[reason[row.row] ?? -1] }),
         );
       }
       case "near":
@@ -201,21 +223,28 @@ export class StepList implements Panel {
           "gx-row-in gx-row-reject",
           () => this.store.move({ step: row.step, reject: row.row, rewrite: undefined, node: undefined, value: undefined, rule: undefined }),
           h("span", { class: "gx-near-sign", "aria-label": "near miss", text: "◇" }),
-          h("span", { class: "gx-grow", title: steps?.strings[reason[row.row] ?? -1], text: steps?.strings[place[row.row] ?? -1] ?? "" }),
+          h("span", { class: "gx-grow", title: [steps?.strings[place[row.row] ?? -1], steps?.strings[reason[row.row] ?? -1]].filter(Boolean).join("\n"), text: steps?.strings[place[row.row] ?? -1] ?? "" }),
         );
       }
     }
   }
 
+  /** What a row of a difference is: a node of the first only, of the second only, or of both. */
+  #mark({ rewrites }: StepRow, row: number): Mark {
+    const has = (at: Int32Array): boolean => (at[row + 1] as number) > (at[row] as number);
+    return has(rewrites.changed_at) ? Mark.Changed : has(rewrites.removed_at) ? (has(rewrites.added_at) ? Mark.Changed : Mark.Removed) : Mark.Added;
+  }
+
   #stage(index: number): HTMLElement {
     const stage = this.store.parts.head?.stages[index];
-    const failed = stage && !["done", "ok", "passed", "cached", "reused"].includes(stage.status);
+    const failure = this.store.parts.head?.failure;
+    const failed = stage?.status === "failed";
     return h(
       "div",
-      { class: "gx-row gx-row-stage", role: "presentation" },
+      { class: "gx-row gx-row-stage", role: "treeitem", "aria-level": "1", "aria-selected": "false" },
       h("span", { class: "gx-grow", text: stage?.name ?? "" }),
-      stage?.status && failed ? h("span", { class: "gx-status", text: stage.status }) : null,
-      h("span", { class: "gx-time", text: stage ? seconds(stage.seconds) : "" }),
+      failed ? h("span", { class: "gx-status", title: failure?.why, text: "failed" }) : null,
+      failed ? null : h("span", { class: "gx-time", text: !stage ? "" : stage.status === "absent" ? (failure ? "not reached" : "") : seconds(stage.seconds) }),
     );
   }
 
@@ -227,6 +256,7 @@ export class StepList implements Panel {
     const rules = this.store.parts.rules;
     const rule = rules && step.kind !== "stage" ? rules.name.indexOf(step.name) : -1;
     const on = this.store.enabled(step.name);
+    const refusal = this.store.refusal({ fusion: { [step.name]: !on } });
     const fold = h("span", {
       class: "gx-chevron",
       text: leads ? (open ? "▾" : "▸") : "",
@@ -239,17 +269,17 @@ export class StepList implements Panel {
       `gx-row-step${quiet(step) ? " gx-dim" : ""}${on ? "" : " gx-off"}`,
       () => this.store.move({ step: step.index, rewrite: undefined, reject: undefined, rule: undefined }),
       fold,
-      h("span", { class: "gx-grow", title: [step.name, step.ge_name, step.summary, `${count(step.nodes_before)} → ${count(step.nodes_after)} nodes`].filter(Boolean).join("\n"), text: step.name }),
+      h("span", { class: "gx-grow", title: [step.name, step.ge_name, step.summary, `${count(step.nodes_before)} → ${count(step.nodes_after)} nodes, ${seconds(step.seconds)}`, rule >= 0 && refusal ? `${on ? "On" : "Off"}. ${refusal}` : ""].filter(Boolean).join("\n"), text: step.name }),
       rejects ? h("span", { class: "gx-pill gx-pill-near", title: `${count(rejects)} near misses`, text: `◇ ${count(rejects)}` }) : null,
       rewrites ? h("span", { class: "gx-pill", title: `${count(rewrites)} rewrites`, text: count(rewrites) }) : null,
       h("span", { class: "gx-time", text: seconds(step.seconds) }),
-      rule >= 0 && this.store.host.change ? toggle(step.name, on, this.store.refusal({ fusion: { [step.name]: !on } }), (to) => this.store.change({ fusion: { [step.name]: to } })) : null,
+      rule >= 0 && this.store.host.change ? toggle(step.name, on, refusal, (to) => this.store.change({ fusion: { [step.name]: to } })) : null,
     );
   }
 
   #nothing(step: StepRow): string {
     const rejects = step.rejects.node.length;
-    return rejects ? `no rewrites: ${count(rejects)} near misses ▾` : "no rewrites, no near misses";
+    return rejects ? `no rewrites: every candidate was rejected, ${count(rejects)} near ${rejects === 1 ? "miss" : "misses"} ▾` : "no rewrites, no near misses";
   }
 
   #name(node: number): string {

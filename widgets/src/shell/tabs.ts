@@ -88,7 +88,9 @@ export class TabBar implements Panel {
     if (this.#panels.has(kind.name)) return;
     const waiting = kind.needs.filter((part) => !this.store.parts[part]);
     if (waiting.length) {
-      fill(host, h("p", { class: "gx-empty", text: `${kind.title}: this compilation has no ${waiting.join(", no ")}, or it is still being computed.` }));
+      const failure = this.store.parts.head?.failure;
+      const why = failure ? `not reached: the pass ${failure.name} failed.` : `this compilation has no ${waiting.join(", no ")}, or it is still being computed.`;
+      fill(host, h("p", { class: "gx-empty", text: `${kind.title}: ${why}` }));
       // Nothing is asked for before there is a document: most of it comes by itself.
       if (!this.store.parts.head) return;
       for (const part of waiting) {

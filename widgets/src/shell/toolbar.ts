@@ -4,6 +4,7 @@ import type { GraphMode, Panel, Store, Topic } from "../core/panel.ts";
 import type { GraphView } from "../graph/view.ts";
 import type { Metric } from "../graph/labels.ts";
 import { Mark } from "../core/diff.ts";
+import { Unit } from "../core/document.ts";
 import { GLYPHS, MARK_WORDS } from "../core/glyphs.ts";
 import { UNITS } from "../core/palette.ts";
 import { count } from "../core/units.ts";
@@ -17,7 +18,7 @@ export class Toolbar implements Panel {
   #modes: HTMLButtonElement[];
   readonly crumbs = h("nav", { class: "gx-crumbs", "aria-label": "Where the chosen node is" });
   #what = h("div", { class: "gx-what", role: "status", "aria-live": "polite" });
-  readonly legend = h("div", { class: "gx-legend", "aria-label": "Legend" });
+  readonly legend = h("div", { class: "gx-legend", role: "group", tabindex: "0", "aria-label": "Legend" });
   #legendOf: unknown = null;
 
   constructor(
@@ -71,7 +72,7 @@ export class Toolbar implements Panel {
     const part = cursor.rewrite !== undefined ? ` #${cursor.rewrite + 1}` : cursor.reject !== undefined ? ` ◇ ${cursor.reject + 1}` : "";
     fill(
       this.#what,
-      h("b", { text: `${cursor.step === undefined ? "result" : step.name}${part}` }),
+      h("b", { text: `${cursor.step === undefined ? (this.store.parts.head?.failure ? "before the failure" : "result") : step.name}${part}` }),
       h("span", { class: "gx-muted", text: this.graph.stage.plain && cursor.step !== undefined ? "changed nothing" : `${count(step.nodes_after)} nodes` }),
     );
     for (const button of this.#modes) button.disabled = this.graph.stage.plain;
@@ -114,11 +115,12 @@ export class Toolbar implements Panel {
         if (units.size === GLYPHS.length) break;
       }
     }
+    if (scene.end.some((value) => value >= 0)) units.add(Unit.Boundary);
     const marks = scene.differs ? [Mark.Removed, Mark.Added, Mark.Changed] : [];
     fill(
       this.legend,
       ...marks.map((mark) => h("span", { class: "gx-legend-item" }, markSign(mark), MARK_WORDS[mark] ?? "")),
-      ...[...units].sort((a, b) => a - b).map((unit) => h("span", { class: "gx-legend-item gx-legend-unit" }, unitGlyph(unit), h("span", { text: UNITS[unit]?.label ?? "" }))),
+      ...[...units].sort((a, b) => a - b).map((unit) => h("span", { class: "gx-legend-item gx-legend-unit", title: UNITS[unit]?.label ?? "" }, unitGlyph(unit), h("span", { text: UNITS[unit]?.label ?? "" }))),
     );
   }
 }

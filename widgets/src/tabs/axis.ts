@@ -25,9 +25,10 @@ export function leftAxis(c: Canvas, p: Palette, plot: Plot, scale: Scale, values
     const y = Math.round(scale.to(value)) + 0.5;
     if (y < plot.top - 1 || y > plot.bottom + 1) continue;
     line(c, plot.left, y, plot.right, y);
-    if (Math.abs(y - last) < 13) continue;
-    last = y;
-    c.fillText(text(value), plot.left - 6, Math.max(plot.top + 5, Math.min(plot.bottom - 3, y)));
+    const at = Math.max(plot.top + 5, Math.min(plot.bottom - 3, y));
+    if (Math.abs(at - last) < 12) continue;
+    last = at;
+    c.fillText(text(value), plot.left - 6, at);
   }
   c.restore();
 }

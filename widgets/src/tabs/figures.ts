@@ -13,9 +13,23 @@ export function verdict(figure: Figure, before: number | null): number {
   return figure.value < before === figure.lower_is_better ? 1 : -1;
 }
 
+/**
+ * The step that changed a figure most, for the better or the worse; null where nothing changed, or nobody knows. Steps
+ * after which other kernels have no price than before are left out: what they change in a sum is none of their doing.
+ */
+export function turnOf(series: ArrayLike<number> | null, comparable?: Uint8Array): { step: number; change: number } | null {
+  let found: { step: number; change: number } | null = null;
+  for (let step = 1; step < (series?.length ?? 0); step++) {
+    if (comparable && !comparable[step]) continue;
+    const change = (series as ArrayLike<number>)[step] - (series as ArrayLike<number>)[step - 1];
+    if (Math.abs(change) > Math.abs(found?.change ?? 0)) found = { step, change };
+  }
+  return found;
+}
+
 class FiguresPanel implements Panel {
   readonly #frame: Frame;
-  readonly #table = new Table("Figures", {}, "No figures.");
+  readonly #table = new Table("Figures", { choose: (row) => this.#choose(row) }, "No figures.");
 
   constructor(element: HTMLElement, private readonly store: Store) {
     this.#frame = new Frame(element, "figures", this.#table.element);
@@ -56,10 +70,33 @@ class FiguresPanel implements Panel {
         changed_(baseline ? "to baseline" : "change", (row) => (baseline ? other(row) : figures[row].first)),
         column("bound", "What it cannot be below", (row) => figures[row].bound),
         { title: "error", hint: "Nine of ten published points lie within", number: true, width: "5.6em", text: (row) => (figures[row].error === null ? "" : within(figures[row].error, true)) },
+        {
+          title: "changed most by",
+          hint: "The step that changed it most; press the row to go there",
+          width: "minmax(9em, 1.5fr)",
+          text: (row) => this.#turn(figures[row]),
+        },
         { title: "note", width: "minmax(9em, 2.4fr)", text: (row) => figures[row].note },
       ],
       all(figures.length),
     );
+  }
+
+  #turnOf(figure: Figure | undefined): { step: number; change: number } | null {
+    const priced = figure?.key !== "kernels";
+    return figure ? turnOf(figure.series, priced ? this.store.parts.course?.comparable : undefined) : null;
+  }
+
+  #turn(figure: Figure): string {
+    const turn = this.#turnOf(figure);
+    const name = turn ? this.store.parts.steps?.steps[turn.step]?.name : undefined;
+    if (!turn || !name) return figure.series ? "nothing" : "";
+    return `${name} ${turn.change < 0 ? "−" : "+"}${measure(Math.abs(turn.change), figure.unit)}`;
+  }
+
+  #choose(row: number): void {
+    const turn = this.#turnOf(this.store.parts.head?.figures[row]);
+    if (turn) this.store.move({ step: turn.step, rewrite: undefined, reject: undefined });
   }
 
   resize(): void {}
@@ -73,6 +110,6 @@ class FiguresPanel implements Panel {
 export const figures: PanelKind = {
   name: "figures",
   title: "Figures",
-  needs: ["head"],
+  needs: ["head", "steps"],
   mount: (element, store) => new FiguresPanel(element, store),
 };

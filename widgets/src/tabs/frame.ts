@@ -121,7 +121,7 @@ export function legend(keys: readonly Key[], title = ""): HTMLElement {
     { class: "gxt-legend", "aria-label": title || "Legend" },
     title && h("li", { class: "gxt-soft", text: title }),
     ...keys.map(({ text, colour, mark = "box" }) =>
-      h("li", {}, h("i", { class: `gxt-mark gxt-mark-${mark}`, style: { "--gxt-colour": `var(${colour})` }, "aria-hidden": "true" }), text),
+      h("li", { title: text }, h("i", { class: `gxt-mark gxt-mark-${mark}`, style: { "--gxt-colour": `var(${colour})` }, "aria-hidden": "true" }), h("span", { text })),
     ),
   );
 }

@@ -1,4 +1,4 @@
-/** Mouse and keys on a canvas: wheel zooms, drag pans, arrows and + - 0 do the same, a click chooses. */
+/** Mouse and keys on a canvas: wheel zooms, drag pans, + - 0 and Shift with arrows do the same; arrows go from one thing to the next, a click or Enter chooses. */
 
 export interface Gestures {
   /** `factor` below 1 comes nearer; `x`, `y` in px of the canvas. */
@@ -8,6 +8,10 @@ export interface Gestures {
   hover?(x: number, y: number): void;
   leave?(): void;
   click?(x: number, y: number): void;
+  /** An arrow: to the next thing that way. Without it arrows pan. */
+  step?(dx: -1 | 0 | 1, dy: -1 | 0 | 1): void;
+  /** Chooses what the last step went to. */
+  enter?(): void;
 }
 
 const STEP = 60; // px an arrow key
@@ -42,6 +46,7 @@ export function listen(canvas: HTMLCanvasElement, to: Gestures): () => void {
   }, { signal });
   canvas.addEventListener("pointercancel", () => (from = null), { signal });
   canvas.addEventListener("pointerleave", () => to.leave?.(), { signal });
+  canvas.addEventListener("blur", () => to.leave?.(), { signal });
   canvas.addEventListener("dblclick", () => to.fit?.(), { signal });
   canvas.addEventListener("wheel", (event) => {
     if (!to.zoom || !(event.ctrlKey || event.metaKey || document.activeElement === canvas || !scrolls(canvas))) return;
@@ -54,16 +59,22 @@ export function listen(canvas: HTMLCanvasElement, to: Gestures): () => void {
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const middle: [number, number] = [canvas.clientWidth / 2, canvas.clientHeight / 2];
+    const arrow = (dx: -1 | 0 | 1, dy: -1 | 0 | 1): (() => void) | undefined => {
+      if (to.step && !event.shiftKey) return () => to.step?.(dx, dy);
+      return to.pan && (() => to.pan?.(-dx * STEP, -dy * STEP));
+    };
     const keys: Record<string, (() => void) | undefined> = {
-      ArrowLeft: to.pan && (() => to.pan?.(STEP, 0)),
-      ArrowRight: to.pan && (() => to.pan?.(-STEP, 0)),
-      ArrowUp: to.pan && (() => to.pan?.(0, STEP)),
-      ArrowDown: to.pan && (() => to.pan?.(0, -STEP)),
+      ArrowLeft: arrow(-1, 0),
+      ArrowRight: arrow(1, 0),
+      ArrowUp: arrow(0, -1),
+      ArrowDown: arrow(0, 1),
+      Enter: to.enter && (() => to.enter?.()),
       "+": to.zoom && (() => to.zoom?.(...middle, 0.7, event.shiftKey && event.key !== "+")),
       "=": to.zoom && (() => to.zoom?.(...middle, 0.7, false)),
       "-": to.zoom && (() => to.zoom?.(...middle, 1 / 0.7, false)),
       "0": to.fit && (() => to.fit?.()),
     };
+    if (event.key === "Escape") to.leave?.(); // and on to whoever holds the cursor
     const act = keys[event.key];
     if (!act) return;
     act();

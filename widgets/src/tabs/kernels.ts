@@ -31,13 +31,14 @@ export interface Group {
   readonly kernels: readonly number[];
   readonly us: number;
   readonly compulsory: number;
+  readonly wasted: number;
   readonly bytes: Record<Level, number>;
   readonly flops: number;
 }
 
 /** Kernels one by one, or summed by what they have in common; in the order in which each first runs. */
 export function groupsOf(cost: CostPart, by: "kernel" | "type" | "family"): Group[] {
-  type Sum = { name: string; kernels: number[]; us: number; compulsory: number; bytes: Record<Level, number>; flops: number };
+  type Sum = { name: string; kernels: number[]; us: number; compulsory: number; wasted: number; bytes: Record<Level, number>; flops: number };
   const groups = new Map<number, Sum>();
   const known = (x: number): number => (Number.isFinite(x) ? x : 0);
   for (let i = 0; i < cost.name.length; i++) {
@@ -45,11 +46,12 @@ export function groupsOf(cost: CostPart, by: "kernel" | "type" | "family"): Grou
     let group = groups.get(key);
     if (!group) {
       const name = cost.strings[by === "kernel" ? cost.name[i] : key];
-      groups.set(key, (group = { name, kernels: [], us: 0, compulsory: 0, bytes: { hbm: 0, l2: 0, l1: 0, ub: 0 }, flops: 0 }));
+      groups.set(key, (group = { name, kernels: [], us: 0, compulsory: 0, wasted: 0, bytes: { hbm: 0, l2: 0, l1: 0, ub: 0 }, flops: 0 }));
     }
     group.kernels.push(i);
     group.us += known(cost.latency_us[i]);
     group.compulsory += known(cost.compulsory_bytes[i]);
+    group.wasted += wastedOf(cost, i);
     group.flops += known(cost.flops[i]);
     for (const level of LEVELS) group.bytes[level] += known(bytesOf(cost, level)[i]);
   }
@@ -126,6 +128,24 @@ export function roofOf(cost: CostPart, level: "hbm" | "l2", unit: number): { byt
   const peaks = cost.peaks.filter((one) => one.label.startsWith("vector") === (unit === Unit.Vector || unit === Unit.Move));
   const flops = (peaks.length ? peaks : cost.peaks).map((one) => one.flops_per_s);
   return { bytes_per_s: Number.isFinite(bytes) ? bytes : widest, flops_per_s: Math.max(0, ...flops) };
+}
+
+/** Bytes to and from HBM beyond every input and output once: something is read again, or spilled. */
+export const wastedOf = (cost: CostPart, kernel: number): number => Math.max(0, cost.hbm_bytes[kernel] - cost.compulsory_bytes[kernel] || 0);
+
+/** The share of what is asked of L2 that it serves by itself, NaN where nothing is asked. */
+export const hits = (l2: number, hbm: number): number => (l2 > 0 ? Math.max(0, 1 - hbm / l2) : NaN);
+
+/** Time by what bounds the kernels, the longest first. */
+export function boundsOf(cost: CostPart): { bound: string; us: number; kernels: number }[] {
+  const found = new Map<number, { bound: string; us: number; kernels: number }>();
+  for (let i = 0; i < cost.name.length; i++) {
+    const one = found.get(cost.bound[i]) ?? { bound: cost.strings[cost.bound[i]], us: 0, kernels: 0 };
+    found.set(cost.bound[i], one);
+    one.us += Number.isFinite(cost.latency_us[i]) ? cost.latency_us[i] : 0;
+    one.kernels++;
+  }
+  return [...found.values()].sort((a, b) => b.us - a.us);
 }
 
 /** The share of its roof that a point reaches. */

@@ -129,3 +129,16 @@ export function occupancy(schedule: SchedulePart, columns: number): Float64Array
   }
   return found;
 }
+
+/** Why a kernel starts no earlier, in a word. */
+export const WHY: Readonly<Record<string, string>> = { data: "data", reuse: "bytes", stream: "its stream" };
+
+/** How long streams stand idle before their kernels, by what they wait for, in µs. */
+export function idleBy(schedule: SchedulePart): { data: number; reuse: number } {
+  const idle = { data: 0, reuse: 0 };
+  for (let i = 0; i < schedule.wait_us.length; i++) {
+    const why = schedule.strings[schedule.held_why[i]];
+    if (why === "data" || why === "reuse") idle[why] += schedule.wait_us[i];
+  }
+  return idle;
+}

@@ -91,3 +91,56 @@ export function clashes(memory: MemoryPart): Clash[] {
     };
   });
 }
+
+/** By buffer: the positions at which some tensor in it is written or read, ascending; none where the nodes are not known. */
+export interface Uses {
+  readonly at: Int32Array; // buffers + 1
+  readonly positions: Int32Array;
+}
+
+/** Who is used when, from what the nodes read and write. O(buffers + reads). */
+export function usesOf(memory: MemoryPart, nodes: NodesPart | undefined): Uses {
+  const buffers = memory.first.length;
+  const holder = new Map<number, number>();
+  for (let b = 0; b < buffers; b++) {
+    for (let k = memory.member_at[b]; k < memory.member_at[b + 1]; k++) if (memory.member[k] >= 0) holder.set(memory.member[k], b);
+  }
+  const found: number[] = []; // buffer, position, buffer, ...
+  const at = new Int32Array(buffers + 1);
+  const latest = new Int32Array(buffers).fill(-1);
+  for (let position = 0; nodes && position < memory.order.length; position++) {
+    const node = memory.order[position];
+    if (node < 0) continue;
+    for (const [from, values] of [[nodes.inputs_at, nodes.inputs], [nodes.outputs_at, nodes.outputs]] as const) {
+      for (let k = from[node]; k < from[node + 1]; k++) {
+        const buffer = holder.get(values[k]);
+        if (buffer === undefined || latest[buffer] === position || position < memory.first[buffer] || position > memory.last[buffer]) continue;
+        latest[buffer] = position;
+        found.push(buffer, position);
+        at[buffer + 1]++;
+      }
+    }
+  }
+  for (let b = 0; b < buffers; b++) at[b + 1] += at[b];
+  const free = at.slice();
+  const positions = new Int32Array(found.length / 2);
+  for (let k = 0; k < found.length; k += 2) positions[free[found[k]]++] = found[k + 1];
+  return { at, positions };
+}
+
+/** The first use of a buffer at a position or after it: -1 where there is none any more, `undefined` where nothing is known of its uses. */
+export function nextUse(uses: Uses, buffer: number, position: number): number | undefined {
+  const own = uses.positions.subarray(uses.at[buffer], uses.at[buffer + 1]);
+  return own.length ? (own.find((at) => at >= position) ?? -1) : undefined;
+}
+
+/** The longest stretch in which a buffer is held and nobody uses it: positions between two uses, or after the last. */
+export function idleOf(memory: MemoryPart, uses: Uses, buffer: number): { from: number; steps: number } {
+  const own = uses.positions.subarray(uses.at[buffer], uses.at[buffer + 1]);
+  let [from, steps] = [-1, 0];
+  for (let k = 0; k < own.length; k++) {
+    const gap = (own[k + 1] ?? memory.last[buffer] + 1) - own[k] - 1;
+    if (gap > steps) [from, steps] = [own[k] + 1, gap];
+  }
+  return { from, steps };
+}

@@ -6,13 +6,13 @@ import { UNITS } from "../core/palette.ts";
 import { bytes, count, percent } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
 import { button, Choice, Frame, legend, soft, strong, warning } from "./frame.ts";
-import { aliveAt, bytesByKind, holding, holeBytes, writers } from "./lives.ts";
+import { aliveAt, bytesByKind, holding, holeBytes, idleOf, nextUse, usesOf, writers, type Uses } from "./lives.ts";
 import { MemoryPicture, type Spot } from "./memory_picture.ts";
 import { Planners } from "./planners.ts";
-import { all, Table, type Column } from "./table.ts";
-import { Tooltip } from "./tooltip.ts";
-import { becomes } from "./versions.ts";
-import { plural } from "./words.ts";
+import { all, amount, Table, words, type Column } from "./table.ts";
+import { Tooltip, type Line } from "./tooltip.ts";
+import { meant } from "./versions.ts";
+import { plural, share, shortened } from "./words.ts";
 
 type View = "pool" | "planners" | "table";
 
@@ -32,7 +32,9 @@ class MemoryPanel implements Panel {
   readonly #around: HTMLElement[];
   #memory: MemoryPart | undefined;
   #units: Uint8Array = new Uint8Array();
+  #uses: Uses = { at: new Int32Array(1), positions: new Int32Array() };
   #own = false;
+  #at = -1; // the position that the list is of
 
   constructor(element: HTMLElement, private readonly store: Store) {
     this.#planners = new Planners(store);
@@ -91,35 +93,56 @@ class MemoryPanel implements Panel {
     if (!this.#frame.empty(emptiness(memory)) || !memory) return;
     if (memory !== before) {
       this.#units = writers(memory, nodes);
+      this.#uses = usesOf(memory, nodes);
       this.#picture.set(memory, nodes);
       this.#picture.surface.describe(sentence(memory));
-      this.#say(memory);
       const units = [...new Set(this.#units)].sort();
       const keys = units.map((unit) => ({ text: UNITS[unit].label, colour: `--gx-${UNITS[unit].name}` }));
       const workspace = memory.strings.includes("workspace") ? [{ text: "workspace", colour: "--gx-muted", mark: "hatched" as const }] : [];
       fill(this.#keys, legend([...keys, ...workspace, { text: "free below others", colour: "--gxt-gap" }], "Written by"));
     }
+    this.#say(memory);
     this.#look();
   }
 
   #say(memory: MemoryPart): void {
     const above = memory.pool_bytes - memory.bound_bytes;
+    const bound = memory.bound_bytes;
+    const more = above > 9 * bound ? "" : ` (${percent(above / bound)})`;
     const verdict = memory.proved
       ? "proved: no plan is smaller"
       : above > 0
-        ? `${bytes(above)} (${percent(above / memory.bound_bytes)}) above the bound ${bytes(memory.bound_bytes)}`
-        : "as small as the bound";
+        ? `${bytes(above)}${more} above the bound ${bytes(bound)}`
+        : above < 0
+          ? `below the bound ${bytes(bound)}: this plan cannot hold`
+          : "as small as the bound";
     const pairs = memory.conflict_a.length;
     const unsized = memory.unsized ?? 0;
-    const name = (i: number): string => memory.strings[memory.name[i]];
+    const name = (i: number): string => shortened(memory.strings[memory.name[i]], 40);
+    const outside = `weights ${bytes(memory.weight_bytes)}, inputs, outputs and state ${bytes(memory.persistent_bytes)}`;
+    const room_bytes = this.store.parts.cost?.capacity_bytes;
+    const needed = memory.pool_bytes + memory.weight_bytes + memory.persistent_bytes;
+    const room = room_bytes ? `${bytes(needed)} of ${bytes(room_bytes)} HBM` : "";
+    const fits = room_bytes !== undefined && needed <= room_bytes;
     this.#frame.say(
       strong(`pool ${bytes(memory.pool_bytes)}`),
       ` ${verdict}`,
-      soft(` · ${bytes(memory.unplanned_bytes)} without reuse · ${count(memory.first.length)} buffers, planner ${memory.planner}`),
-      soft(` · outside: weights ${bytes(memory.weight_bytes)}, inputs, outputs and state ${bytes(memory.persistent_bytes)}`),
-      unsized > 0 && warning(` ${plural(unsized, "tensor")} without a known size ${unsized === 1 ? "is" : "are"} not planned`),
       pairs > 0 && warning(` ${count(pairs)} ${pairs === 1 ? "conflict" : "conflicts"}: ${name(memory.conflict_a[0])} and ${name(memory.conflict_b[0])} share bytes while both live`),
+      unsized > 0 && warning(` ${plural(unsized, "tensor")} without a known size ${unsized === 1 ? "is" : "are"} not planned`),
+      room_bytes ? (fits ? ` · fits: ${room} (${share(needed / room_bytes)})` : warning(` does not fit: ${room}, ${bytes(needed - room_bytes)} too much`)) : null,
+      soft(` with ${outside}`),
+      soft(` · ${bytes(memory.unplanned_bytes)} without reuse · ${count(memory.first.length)} buffers, planner ${memory.planner}${this.#otherPlans(memory)}`),
     );
+  }
+
+  /** What the best of the other planners gives, where they have been asked. */
+  #otherPlans(memory: MemoryPart): string {
+    const others = this.store.parts.planners?.planners.filter((row) => row.sound && row.offset_bytes && row.name !== memory.planner) ?? [];
+    if (!others.length) return "";
+    const best = others.reduce((a, b) => (b.pool_bytes < a.pool_bytes ? b : a));
+    const by = best.pool_bytes - memory.pool_bytes;
+    const text = by ? `${bytes(Math.abs(by))} ${by < 0 ? "less" : "more"}` : "the same pool";
+    return `; the best of ${plural(others.length, "other planner")}, ${best.name}: ${text}`;
   }
 
   #look(): void {
@@ -144,34 +167,44 @@ class MemoryPanel implements Panel {
 
   #columns(memory: MemoryPart, whole: boolean): Column[] {
     const name = (i: number): string => memory.strings[memory.name[i]];
-    const largest = memory.size_bytes.reduce((a, b) => Math.max(a, b), 1);
-    const size: Column = {
+    const size = amount({
       title: "size",
-      number: true,
       width: "minmax(5.6em, 1fr)",
-      text: (i) => bytes(memory.size_bytes[i]),
-      key: (i) => memory.size_bytes[i],
-      bar: (i) => memory.size_bytes[i] / largest,
+      of: (i) => memory.size_bytes[i],
+      text: bytes,
       colour: (i) => `var(--gx-${UNITS[this.#units[i]].name})`,
-    };
+      rows: memory.first.length,
+    });
     const life: Column = {
       title: "lives",
       hint: "Positions in program order, from the writer to the last reader",
       number: true,
-      width: memory.order.length > 9999 ? "9.5em" : memory.order.length > 999 ? "6.3em" : "5em",
+      width: memory.order.length > 9999 ? "8em" : memory.order.length > 999 ? "6.3em" : "5em",
       text: (i) => `${count(memory.first[i])}–${count(memory.last[i])}`,
       key: (i) => memory.last[i] - memory.first[i],
     };
     const tensor: Column = { title: "tensor", width: "minmax(5em, 2fr)", text: (i) => name(i) + more(memory.tensors[i]), key: name };
-    if (!whole) return [tensor, size, life];
+    if (!whole) {
+      const uses = (i: number): number => nextUse(this.#uses, i, this.#at) ?? NaN;
+      const next: Column = {
+        title: "used",
+        hint: "When it is used next: now, or after so many steps; with none to come it could be freed",
+        number: true,
+        width: "4.6em",
+        text: (i) => (Number.isNaN(uses(i)) ? "–" : uses(i) < 0 ? "no more" : uses(i) === this.#at ? "now" : `in ${count(uses(i) - this.#at)}`),
+        key: (i) => (uses(i) < 0 ? Infinity : uses(i)),
+      };
+      return [tensor, size, life, next];
+    }
     return [
       tensor,
-      { title: "kind", width: "7.3em", text: (i) => memory.strings[memory.kind[i]], key: (i) => memory.strings[memory.kind[i]] },
+      words("kind", "7.3em", (i) => memory.strings[memory.kind[i]]),
       size,
-      { title: "address", number: true, width: "7.8em", text: (i) => hex(memory.offset_bytes[i]), key: (i) => memory.offset_bytes[i] },
+      amount({ title: "address", width: "7.8em", of: (i) => memory.offset_bytes[i], text: hex }),
       life,
-      { title: "written by", width: "minmax(6.7em, 1.5fr)", text: (i) => this.#nodeAt(memory, memory.first[i]) },
-      { title: "last read by", width: "minmax(6.7em, 1.5fr)", text: (i) => this.#nodeAt(memory, memory.last[i]) },
+      amount({ title: "idle", hint: "The longest stretch of steps in which it is held and nobody uses it: it could be freed earlier, made later, or made again", width: "5em", of: (i) => idleOf(memory, this.#uses, i).steps, text: count }),
+      words("written by", "minmax(6.7em, 1.5fr)", (i) => this.#nodeAt(memory, memory.first[i])),
+      words("last held for", "minmax(6.7em, 1.5fr)", (i) => this.#nodeAt(memory, memory.last[i])),
     ];
   }
 
@@ -193,13 +226,12 @@ class MemoryPanel implements Panel {
   #follow(): void {
     const memory = this.#memory;
     if (!memory || emptiness(memory)) return;
-    const { value, node, position } = this.store.cursor;
-    const buffers: number[] = [];
-    if (value !== undefined) buffers.push(...holding(memory, value));
-    const is = node === undefined ? null : becomes(this.store.parts.nodes, node);
-    const place = is ? memory.order.findIndex(is) : -1;
+    const { value, position } = this.store.cursor;
+    const buffers: number[] = value === undefined ? [] : [...holding(memory, value)];
+    const is = meant(this.store.parts, this.store.cursor);
     if (is && value === undefined) memory.first.forEach((at, i) => is(memory.order[at]) && buffers.push(i));
-    const at = position ?? place;
+    const place = position ?? (is ? memory.order.findIndex(is) : -1);
+    const at = place < 0 && buffers.length ? memory.first[buffers[0]] : place;
     this.#picture.light(buffers.slice(0, 200), at, !this.#own);
     this.#own = false;
     this.#listAt(memory, at >= 0 && at < memory.order.length ? at : memory.peak);
@@ -208,17 +240,29 @@ class MemoryPanel implements Panel {
   }
 
   #listAt(memory: MemoryPart, position: number): void {
+    this.#at = position;
     const alive = aliveAt(memory, position);
     const sum = alive.reduce((all, i) => all + memory.size_bytes[i], 0);
     const kinds = bytesByKind(memory, alive).map(([kind, size]) => `${kind} ${bytes(size)}`);
     const holes = holeBytes(memory, position);
     const isPeak = position === memory.peak;
+    // What is alive only for what comes later: the first to look at for a smaller peak.
+    const waiting = alive.filter((i) => (nextUse(this.#uses, i, position) ?? position) !== position);
+    const idle = waiting.reduce((all, i) => all + memory.size_bytes[i], 0);
     fill(
       this.#heading,
-      h("b", { text: isPeak ? `Alive at the peak: ${bytes(sum)}` : `Alive at ${count(position)}: ${bytes(sum)}` }),
-      !isPeak && h("button", { type: "button", class: "gx-link", text: "to the peak", onclick: () => this.store.move({ position: memory.peak, node: released(memory.order[memory.peak]), value: undefined }) }),
-      h("div", { class: "gxt-soft", text: `${this.#nodeAt(memory, position)} · ${count(alive.length)} ${alive.length === 1 ? "buffer" : "buffers"}`, dir: "auto" }),
-      h("div", { class: "gxt-soft", text: [...kinds, holes > 0 ? `holes ${bytes(holes)}` : "no holes"].join(" · ") }),
+      h(
+        "div",
+        { title: idle > 0 ? `${bytes(idle)} in ${plural(waiting.length, "buffer")} that nobody uses here: held for what comes later` : "" },
+        !isPeak && h("button", { type: "button", class: "gx-link", text: "to the peak", onclick: () => this.store.move({ position: memory.peak, node: released(memory.order[memory.peak]), value: undefined }) }),
+        h("b", { text: isPeak ? `Alive at the peak: ${bytes(sum)}` : `Alive at ${count(position)}: ${bytes(sum)}` }),
+        idle > 0 && `, ${bytes(idle)} only waits`,
+      ),
+      h("div", {
+        class: "gxt-soft",
+        text: [this.#nodeAt(memory, position), plural(alive.length, "buffer"), ...(kinds.length > 1 ? kinds : []), holes > 0 ? `holes ${bytes(holes)}` : "no holes"].join(" · "),
+        dir: "auto",
+      }),
     );
     this.#list.set(this.#columns(memory, false), alive);
   }
@@ -251,6 +295,8 @@ class MemoryPanel implements Panel {
     const [first, last] = [memory.first[i], memory.last[i]];
     const { values } = this.store.parts;
     const value = memory.value[i];
+    const idle = idleOf(memory, this.#uses, i);
+    const against = this.#picture.against(i).slice(0, 3).map((other) => memory.strings[memory.name[other]]);
     const shape = values?.shape && values.dtype && value >= 0 ? `${values.strings[values.dtype[value]]} ${values.strings[values.shape[value]]}` : "";
     this.#tip.show(
       x,
@@ -262,8 +308,10 @@ class MemoryPanel implements Panel {
         ["address", `${hex(memory.offset_bytes[i])} (${bytes(memory.offset_bytes[i])})`],
         ["lives", `${count(first)}–${count(last)}, ${count(last - first + 1)} ${last === first ? "step" : "steps"}`],
         ["written by", this.#nodeAt(memory, first)],
-        ["last read by", this.#nodeAt(memory, last)],
+        ["last held for", this.#nodeAt(memory, last)],
+        ...(idle.steps ? ([["idle", `${plural(idle.steps, "step")} from ${count(idle.from)} on: held, and not used`]] as const) : []),
         ["kind", memory.strings[memory.kind[i]]],
+        ...against.map((other): Line => ["⚠ conflict", `${other} has some of its bytes while both live`]),
       ],
       memory.tensors[i] > 1 ? `${count(memory.tensors[i])} tensors lie in these bytes${this.#others(memory, i)}` : "",
     );
@@ -286,7 +334,7 @@ function emptiness(memory: MemoryPart | undefined): string | null {
 function sentence(memory: MemoryPart): string {
   return (
     `Memory pool of ${bytes(memory.pool_bytes)}, bound ${bytes(memory.bound_bytes)}: ${count(memory.first.length)} buffers over ` +
-    `${count(memory.order.length)} positions. Arrows pan, plus and minus zoom, 0 shows all; the table view lists every buffer.`
+    `${count(memory.order.length)} positions. Arrows go from buffer to buffer, Enter chooses, plus and minus zoom, Shift with arrows pans, 0 shows all; the table view lists every buffer.`
   );
 }
 

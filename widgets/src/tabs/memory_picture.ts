@@ -7,10 +7,11 @@ import { Grid, peaks, type Boxes } from "./boxes.ts";
 import { Brush, fillOf, hatch, inkIndex, inkOf } from "./brush.ts";
 import { inkOn, mixed } from "./colour.ts";
 import { listen } from "./gestures.ts";
-import { boxesOf, clashes, topOf, writers, type Clash } from "./lives.ts";
+import { aliveAt, boxesOf, clashes, topOf, writers, type Clash } from "./lives.ts";
 import { Minimap } from "./minimap.ts";
 import { byteTicks, linear, ticks, type Range, type Scale } from "./scale.ts";
 import { fitted, Surface, type Drawing } from "./surface.ts";
+import { walk } from "./walk.ts";
 import { isWhole, panned, showing, zoomed } from "./window.ts";
 
 const LEFT = 66;
@@ -59,6 +60,8 @@ export class MemoryPicture {
       hover: (x, y) => this.#hover(x, y),
       leave: () => this.#hover(-1, -1),
       click: (x, y) => this.events.choose(this.#spot(x, y)),
+      step: (dx, dy) => this.#step(dx, dy),
+      enter: () => this.#hovered >= 0 && this.events.choose({ buffer: this.#hovered }),
     });
   }
 
@@ -98,6 +101,11 @@ export class MemoryPicture {
   point(buffer: number): void {
     this.#hovered = buffer;
     this.surface.remark();
+  }
+
+  /** The buffers that claim some of another's bytes while both live. */
+  against(buffer: number): number[] {
+    return this.#conflicts.flatMap(({ a, b }) => (a === buffer ? [b] : b === buffer ? [a] : []));
   }
 
   fit(): void {
@@ -140,7 +148,7 @@ export class MemoryPicture {
 
   #plots(): { load: Plot; pool: Plot } {
     const { width, height } = this.surface;
-    const tall = Math.max(38, Math.min(110, Math.round(height * 0.24)));
+    const tall = Math.max(height < 130 ? 28 : 38, Math.min(110, Math.round(height * 0.24)));
     return {
       load: { left: LEFT, right: width - RIGHT, top: 12, bottom: tall },
       pool: { left: LEFT, right: width - RIGHT, top: tall + 12, bottom: height - FOOT },
@@ -178,6 +186,23 @@ export class MemoryPicture {
       this.surface.remark();
     }
     this.events.hover(spot, px, py);
+  }
+
+  /** An arrow key: to the next buffer that way, from the one that is lit, or else from one of the peak. */
+  #step(dx: number, dy: number): void {
+    const now = this.#hovered >= 0 ? this.#hovered : (this.#chosen[0] ?? -1);
+    const memory = this.#memory;
+    if (!memory) return;
+    const next = now < 0 ? (aliveAt(memory, memory.peak)[0] ?? -1) : walk(this.#boxes, now, dx, dy);
+    if (next < 0) return;
+    const [left, right] = [this.#boxes.x0[next], this.#boxes.x1[next]];
+    if (right < this.#x.low || left > this.#x.high) this.#show(showing(this.#x, left, right, this.#wholeX), this.#y);
+    this.point(next);
+    const { pool } = this.#plots();
+    const { x, y } = this.#scales();
+    const middle = (x.to(Math.max(left, this.#x.low)) + x.to(Math.min(right, this.#x.high))) / 2;
+    const level = y.to((this.#boxes.y0[next] + this.#boxes.y1[next]) / 2);
+    this.events.hover({ buffer: next }, middle, Math.max(pool.top, Math.min(pool.bottom, level)));
   }
 
   #picture({ context: c, width, ratio, palette: p }: Drawing): void {
@@ -255,7 +280,7 @@ export class MemoryPicture {
   #curve(c: CanvasRenderingContext2D, p: Drawing["palette"], plot: Plot, x: Scale, y: Scale): void {
     const memory = this.#memory as MemoryPart;
     const most = memory.load_bytes[memory.peak] ?? 0;
-    leftAxis(c, p, plot, y, [0, most], bytes);
+    leftAxis(c, p, plot, y, [most, 0], bytes);
     const columns = Math.max(1, Math.round(plot.right - plot.left));
     const found = peaks(memory.load_bytes, this.#x.low, this.#x.high, columns);
     c.beginPath();

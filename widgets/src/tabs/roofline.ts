@@ -3,14 +3,14 @@
 import type { CostPart } from "../core/document.ts";
 import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
 import { UNITS } from "../core/palette.ts";
-import { bytes, count, time } from "../core/units.ts";
+import { bytes, count, percent, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
 import { Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
-import { errorOf, ofRoof, pointsOf, shapeOf, sum, unitsOf, type Point } from "./kernels.ts";
+import { boundsOf, errorOf, ofRoof, pointsOf, shapeOf, sum, unitsOf, type Point } from "./kernels.ts";
 import { plainText, RooflinePicture, speedText } from "./roofline_picture.ts";
-import { all, Table, type Column } from "./table.ts";
+import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip } from "./tooltip.ts";
-import { becomes } from "./versions.ts";
+import { meant } from "./versions.ts";
 import { noPrice, plural, share, within } from "./words.ts";
 
 const BOUNDS: Record<ReturnType<typeof shapeOf>, string> = {
@@ -27,6 +27,7 @@ class RooflinePanel implements Panel {
   readonly #picture = new RooflinePicture({ hover: (point, x, y) => this.#tell(point, x, y), choose: (point) => this.#choose(point) });
   readonly #table = new Table("Kernels on the roofline", { choose: (point) => this.#choose(point), hover: (point) => this.#picture.point(point) }, "No kernel computes anything.");
   readonly #keys = h("div", { class: "gxt-keys" });
+  readonly #bounds = h("div", { class: "gxt-shares", role: "list", "aria-label": "Time by what bounds it" });
   readonly #drawing: HTMLElement;
   readonly #side: HTMLElement;
   readonly #level: Choice<"hbm" | "l2">;
@@ -37,7 +38,7 @@ class RooflinePanel implements Panel {
 
   constructor(element: HTMLElement, private readonly store: Store) {
     this.#drawing = h("div", { class: "gxt-picture" }, this.#keys, this.#picture.surface.element, this.#tip.element);
-    this.#side = h("aside", { class: "gxt-side gxt-wide", "aria-label": "Kernels" }, this.#table.element);
+    this.#side = h("aside", { class: "gxt-side gxt-wide", "aria-label": "Kernels" }, this.#bounds, this.#table.element);
     this.#frame = new Frame(element, "roofline", h("div", { class: "gxt-split" }, this.#drawing, this.#side));
     this.#level = new Choice("Bytes of", [["hbm", "HBM"], ["l2", "L2"]] as const, "hbm", () => this.#look());
     this.#view = new Choice("View", [["chart", "chart"], ["table", "table"]] as const, "chart", () => this.#look());
@@ -68,7 +69,27 @@ class RooflinePanel implements Panel {
     if (!this.#frame.empty(noPrice(cost)) || !cost) return;
     if (cost === before) return;
     this.#units = unitsOf(cost, nodes);
+    this.#share(cost);
     this.#look();
+  }
+
+  /** All of the time as one bar, cut by what bounds the kernels. */
+  #share(cost: CostPart): void {
+    const bounds = boundsOf(cost);
+    const whole = bounds.reduce((us, one) => us + one.us, 0) || 1;
+    fill(
+      this.#bounds,
+      ...bounds.map(({ bound, us, kernels }) => {
+        const shape = shapeOf(bound);
+        const text = `${shape === "square" && bound !== "hbm" ? `memory (${bound})` : bound} ${percent(us / whole, 0)}`;
+        return h(
+          "span",
+          { class: "gxt-share", role: "listitem", style: { "flex-grow": us / whole }, title: `Bound by ${bound}: ${time(us)}, ${share(us / whole)} of the time, in ${plural(kernels, "kernel")}` },
+          h("i", { class: `gxt-mark gxt-mark-${shape === "square" ? "box" : shape}`, style: { "--gxt-colour": "var(--gx-muted)" }, "aria-hidden": "true" }),
+          h("span", { text }),
+        );
+      }),
+    );
   }
 
   #look(): void {
@@ -98,44 +119,44 @@ class RooflinePanel implements Panel {
     const peak = Math.max(0, ...cost.peaks.map((one) => one.flops_per_s));
     const reached = whole ? flops / (whole * 1e-6) : 0;
     const part = (kernels: number[]): string => share(kernels.reduce((us, i) => us + cost.latency_us[i], 0) / (whole || 1));
+    const drawn = this.#points.reduce((us, point) => us + point.us, 0);
+    // What the points would take if each reached its roof.
+    const least = this.#points.reduce((us, point) => us + point.us * Math.min(1, this.#ofRoof(cost, point) || 0), 0);
+    const [first] = boundsOf(cost);
     this.#frame.say(
       strong(speedText(reached)),
       ` reached ${within(errorOf(cost, [...all(cost.name.length)]))}`,
+      first && ` · ${share(first.us / (whole || 1))} of the time is bound by ${first.bound === "hbm" ? "HBM" : first.bound}`,
+      drawn > 0 && ` · at their roofs the kernels drawn would take ${time(least)} instead of ${time(drawn)} (${share(least / drawn)})`,
       soft(` · ${share(peak ? reached / peak : 0)} of ${cost.soc}'s highest peak, ${speedText(peak)}`),
       soft(` · ${time(whole)} for ${plural(cost.name.length, "kernel")}`),
       moves.length > 0 && soft(` · ${plural(moves.length, "kernel")} only ${moves.length === 1 ? "moves" : "move"} data (${part(moves)} of the time): not on this chart`),
       cached.length > 0 && soft(` · ${plural(cached.length, "kernel")} ${cached.length === 1 ? "needs" : "need"} no byte of HBM (${part(cached)}): see L2`),
     );
-    this.#picture.surface.describe(`Roofline of ${cost.soc}: ${plural(this.#points.length, "point")}. The table lists every kernel.`);
+    this.#picture.surface.describe(`Roofline of ${cost.soc}: ${plural(this.#points.length, "point")}. Arrows go from point to point, Enter chooses; the table lists every kernel.`);
   }
 
   #columns(cost: CostPart, whole: boolean): Column[] {
     const points = this.#points;
     const first = (row: number): number => points[row].kernels[0];
     const name = (row: number): string => cost.strings[cost.name[first(row)]];
-    const most = points.reduce((a, point) => Math.max(a, point.us), 1e-9);
-    const kernel: Column = {
-      title: "kernel",
-      width: "minmax(7.8em, 2fr)",
-      text: (row) => name(row) + (points[row].kernels.length > 1 ? ` × ${count(points[row].kernels.length)}` : ""),
-      key: name,
-    };
-    const us: Column = { title: "time", number: true, width: "minmax(5.6em, 1fr)", text: (row) => time(points[row].us), key: (row) => points[row].us, bar: (row) => points[row].us / most, colour: (row) => `var(--gx-${UNITS[this.#units[first(row)]].name})` };
-    const speed: Column = { title: "reached", number: true, width: "8.3em", text: (row) => speedText(points[row].speed), key: (row) => points[row].speed };
-    const bound: Column = { title: "bound by", width: "5.6em", text: (row) => cost.strings[cost.bound[first(row)]], key: (row) => cost.strings[cost.bound[first(row)]] };
-    const roof: Column = { title: "of the roof", hint: "Of what memory and the highest peak of its unit allow at this intensity", number: true, width: "6.3em", text: (row) => share(this.#ofRoof(cost, points[row])), key: (row) => this.#ofRoof(cost, points[row]) };
+    const many = (row: number): string => (points[row].kernels.length > 1 ? ` × ${count(points[row].kernels.length)}` : "");
+    const kernel: Column = { title: "kernel", width: "minmax(6em, 2fr)", text: (row) => name(row) + many(row), key: name };
+    const us = amount({ title: "time", width: "minmax(4.8em, 1fr)", of: (row) => points[row].us, text: time, colour: (row) => `var(--gx-${UNITS[this.#units[first(row)]].name})`, rows: points.length });
+    const bound = words("bound by", whole ? "5.6em" : "4.9em", (row) => cost.strings[cost.bound[first(row)]]);
+    const roof = amount({ title: "of the roof", hint: "Of what memory and the highest peak of its unit allow at this intensity", width: "5.7em", of: (row) => this.#ofRoof(cost, points[row]), text: share });
     if (!whole) return [kernel, us, roof, bound];
     return [
       kernel,
-      { title: "type", width: "minmax(6.7em, 1fr)", text: (row) => cost.strings[cost.type[first(row)]], key: (row) => cost.strings[cost.type[first(row)]] },
+      words("type", "minmax(6.7em, 1fr)", (row) => cost.strings[cost.type[first(row)]]),
       bound,
       us,
-      { title: "error", number: true, width: "5em", text: (row) => within(cost.error[first(row)], true), key: (row) => cost.error[first(row)] },
-      { title: "FLOP a byte", number: true, width: "7.3em", text: (row) => plainText(points[row].intensity), key: (row) => points[row].intensity },
-      speed,
+      amount({ title: "error", width: "5em", of: (row) => cost.error[first(row)], text: (x) => within(x, true) }),
+      amount({ title: "FLOP a byte", width: "7.3em", of: (row) => points[row].intensity, text: plainText }),
+      amount({ title: "reached", width: "8.3em", of: (row) => points[row].speed, text: speedText }),
       roof,
-      { title: "HBM", number: true, width: "6.2em", text: (row) => bytes(cost.hbm_bytes[first(row)]), key: (row) => cost.hbm_bytes[first(row)] },
-      { title: "tile", width: "9em", text: (row) => (cost.tile[first(row)] >= 0 ? cost.strings[cost.tile[first(row)]] : "") },
+      amount({ title: "HBM", width: "6.2em", of: (row) => cost.hbm_bytes[first(row)], text: bytes }),
+      words("tile", "9em", (row) => (cost.tile[first(row)] >= 0 ? cost.strings[cost.tile[first(row)]] : "")),
     ];
   }
 
@@ -146,8 +167,7 @@ class RooflinePanel implements Panel {
   #follow(): void {
     const cost = this.#cost;
     if (!cost || noPrice(cost)) return;
-    const { node } = this.store.cursor;
-    const is = node === undefined ? null : becomes(this.store.parts.nodes, node);
+    const is = meant(this.store.parts, this.store.cursor);
     const found = is ? this.#points.flatMap((point, at) => (point.kernels.some((i) => is(cost.node[i])) ? [at] : [])) : [];
     this.#picture.light(found);
     this.#table.select(found[0] ?? -1);

@@ -4,16 +4,18 @@ import type { CostPart } from "../core/document.ts";
 import { Unit } from "../core/document.ts";
 import type { Palette } from "../core/palette.ts";
 import { bottomAxis, clipped, haloed, leftAxis, line, type Plot } from "./axis.ts";
-import { Grid } from "./boxes.ts";
+import { Grid, type Boxes } from "./boxes.ts";
 import { edgeOf, fillOf } from "./brush.ts";
 import { listen } from "./gestures.ts";
 import { roofOf, shapeOf, type Point, type Shape } from "./kernels.ts";
 import { apart, logarithmic, logTicks, type Range, type Scale } from "./scale.ts";
 import { fitted, Surface, type Drawing } from "./surface.ts";
+import { walk } from "./walk.ts";
 import { panned, zoomed } from "./window.ts";
 
 const LEFT = 78;
 const RIGHT = 172; // the peaks' names stand there
+const NARROW = 480;
 const FOOT = 22;
 
 export interface RooflineEvents {
@@ -33,6 +35,7 @@ export class RooflinePicture {
   #wholeX: Range = { low: 0, high: 1 };
   #wholeY: Range = { low: 0, high: 1 };
   #grid: Grid | null = null;
+  #circles: Boxes = { x0: [], x1: [], y0: [], y1: [], length: 0 };
   #chosen = new Set<number>();
   #hovered = -1;
   readonly #stop: () => void;
@@ -49,6 +52,8 @@ export class RooflinePicture {
         const point = this.#at(px, py);
         if (point >= 0) this.told.choose(point);
       },
+      step: (dx, dy) => this.#step(dx, dy),
+      enter: () => this.#hovered >= 0 && this.told.choose(this.#hovered),
     });
   }
 
@@ -64,8 +69,9 @@ export class RooflinePicture {
     const ys = points.map((point) => point.speed);
     const least = (values: number[], other: number): number => values.reduce((a, b) => Math.min(a, b), other);
     const most = (values: number[], other: number): number => values.reduce((a, b) => Math.max(a, b), other);
-    this.#wholeX = { low: Math.log10(least(xs, ridge)) - 0.35, high: Math.log10(most(xs, ridge)) + 0.5 };
-    this.#wholeY = { low: Math.log10(least(ys, peak / 100)) - 0.3, high: Math.log10(most(ys, peak)) + 0.3 };
+    const around = (low: number, high: number): Range => ({ low: Math.log10(low) - 0.15, high: Math.log10(high) + 0.15 });
+    this.#wholeX = around(least(xs, ridge), most(xs, ridge));
+    this.#wholeY = around(least(ys, peak / 100), most(ys, peak));
     this.#show(this.#wholeX, this.#wholeY);
   }
 
@@ -116,19 +122,31 @@ export class RooflinePicture {
     this.#show(panned(this.#x, -by(this.#x, dx, plot.right - plot.left), this.#wholeX), panned(this.#y, by(this.#y, dy, plot.bottom - plot.top), this.#wholeY));
   }
 
+  /** Room at the right for the peaks' names; where it is narrow, for their speeds alone. */
+  #margin(): number {
+    return this.surface.width < NARROW ? 100 : RIGHT;
+  }
+
   #plot(): Plot {
-    return { left: LEFT, right: this.surface.width - RIGHT, top: 8, bottom: this.surface.height - FOOT };
+    return { left: LEFT, right: this.surface.width - this.#margin(), top: 8, bottom: this.surface.height - FOOT };
   }
 
   #scales(): { plot: Plot; x: Scale; y: Scale } {
     const plot = this.#plot();
     const of = (view: Range): Range => ({ low: 10 ** view.low, high: 10 ** view.high });
-    return { plot, x: logarithmic(of(this.#x), plot.left, plot.right), y: logarithmic(of(this.#y), plot.bottom, plot.top) };
+    // Marks have a size: so much room is left around the view that the outermost do not touch the axes.
+    const pad = this.#largest() * 1.25;
+    return { plot, x: logarithmic(of(this.#x), plot.left + pad, plot.right - pad), y: logarithmic(of(this.#y), plot.bottom - pad, plot.top + pad / 2) };
+  }
+
+  /** Radius of the largest mark: less in a low pane. */
+  #largest(): number {
+    return Math.max(6, Math.min(20, this.surface.height / 10));
   }
 
   #radius(point: Point): number {
     const most = this.#points[0]?.us || 1;
-    return Math.max(3.5, 20 * Math.sqrt(point.us / most));
+    return Math.max(3.5, this.#largest() * Math.sqrt(point.us / most));
   }
 
   #at(px: number, py: number): number {
@@ -136,13 +154,14 @@ export class RooflinePicture {
       const { x, y } = this.#scales();
       const points = this.#points;
       const of = (at: (point: Point) => number): Float64Array => Float64Array.from(points, at);
-      this.#grid = new Grid({
+      this.#circles = {
         x0: of((one) => x.to(one.intensity) - this.#radius(one)),
         x1: of((one) => x.to(one.intensity) + this.#radius(one)),
         y0: of((one) => y.to(one.speed) - this.#radius(one)),
         y1: of((one) => y.to(one.speed) + this.#radius(one)),
         length: points.length,
-      });
+      };
+      this.#grid = new Grid(this.#circles);
     }
     return this.#grid.hit(px, py, 2, 2);
   }
@@ -157,13 +176,23 @@ export class RooflinePicture {
     this.told.hover(point, px, py);
   }
 
+  /** An arrow key: to the next point that way, from the one that is lit, or else to the one that takes most time. */
+  #step(dx: number, dy: number): void {
+    const now = this.#hovered >= 0 ? this.#hovered : ([...this.#chosen][0] ?? -1);
+    this.#at(0, 0); // measures where the points are
+    const next = now < 0 ? 0 : walk(this.#circles, now, dx, -dy); // pixels grow downwards
+    if (next < 0 || next >= this.#points.length) return;
+    this.point(next);
+    const { x, y } = this.#scales();
+    this.told.hover(next, x.to(this.#points[next].intensity), y.to(this.#points[next].speed));
+  }
+
   #picture({ context: c, palette: p }: Drawing): void {
     const cost = this.#cost;
     if (!cost) return;
     const { plot, x, y } = this.#scales();
-    const range = (view: Range): Range => ({ low: 10 ** view.low, high: 10 ** view.high });
-    leftAxis(c, p, plot, y, logTicks(range(this.#y)), speedText);
-    bottomAxis(c, p, plot, x, logTicks(range(this.#x)), plainText, `FLOP a byte of ${this.#level === "hbm" ? "HBM" : "L2"} →`, true);
+    leftAxis(c, p, plot, y, logTicks({ low: y.from(plot.bottom), high: y.from(plot.top) }), speedText);
+    bottomAxis(c, p, plot, x, logTicks({ low: x.from(plot.left), high: x.from(plot.right) }), plainText, `FLOP a byte of ${this.#level === "hbm" ? "HBM" : "L2"} →`, true);
     clipped(c, plot, () => this.#roofs(c, p, plot, x, y, cost));
     this.#peakNames(c, p, plot, y, cost);
     clipped(c, plot, () => {
@@ -193,8 +222,12 @@ export class RooflinePicture {
       c.setLineDash([]);
       // Its name stands along the line, those of two lines not side by side.
       const [from, to] = [Math.max(low, y.from(plot.bottom) / bytes_per_s), Math.min(high, x.from(plot.right))];
-      const middle = from * (to / from) ** [0.55, 0.7, 0.4][i % 3];
+      const middle = this.#freest(c.measureText(label).width, from, to, (at) => [x.to(at), y.to(at * bytes_per_s)], i);
       const slope = Math.atan2(y.to(middle * 10 * bytes_per_s) - y.to(middle * bytes_per_s), x.to(middle * 10) - x.to(middle));
+      // In a low pane there may be no room for all of it.
+      const size = Math.hypot(x.to(to) - x.to(from), y.to(to * bytes_per_s) - y.to(from * bytes_per_s));
+      if (size < c.measureText(label).width + 12) return;
+      if (y.to(middle * bytes_per_s) + (Math.sin(slope) * c.measureText(label).width) / 2 < plot.top + 12) return;
       c.save();
       c.translate(x.to(middle), y.to(middle * bytes_per_s));
       c.rotate(slope);
@@ -205,10 +238,31 @@ export class RooflinePicture {
     });
   }
 
+  /** Where along a roof its name covers the fewest points: of some places, in an order that differs by roof. */
+  #freest(width: number, from: number, to: number, at: (intensity: number) => readonly [number, number], roof: number): number {
+    const { plot, x, y } = this.#scales();
+    const marks = this.#points.map((point) => [x.to(point.intensity), y.to(point.speed), this.#radius(point)] as const);
+    const [start, end] = [at(from), at(to)];
+    const half = Math.min(0.5, (width / 2 + 6) / (Math.hypot(end[0] - start[0], end[1] - start[1]) || 1)); // as a share of the line
+    let [best, fewest] = [0.5, Infinity];
+    for (const share of [[0.55, 0.7, 0.4, 0.25, 0.85, 0.1], [0.7, 0.4, 0.55, 0.85, 0.25, 0.1], [0.4, 0.55, 0.25, 0.7, 0.1, 0.85]][roof % 3]) {
+      const middle = Math.max(half, Math.min(1 - half, share));
+      let covered = 0;
+      for (let step = -2; step <= 2; step++) {
+        const along = middle + (step / 2) * half;
+        const [px, py] = [start[0] + along * (end[0] - start[0]), start[1] + along * (end[1] - start[1])];
+        if (py < plot.top + 20 || px > plot.right - 8) covered++;
+        for (const [mx, my, radius] of marks) if (Math.hypot(mx - px, my - py) < radius + 12) covered++;
+      }
+      if (covered < fewest) [best, fewest] = [middle, covered];
+    }
+    return from * (to / from) ** best;
+  }
+
   /** The peaks' names at the right end of their lines, moved apart where the lines are close. */
   #peakNames(c: CanvasRenderingContext2D, p: Palette, plot: Plot, y: Scale, cost: CostPart): void {
     const names = cost.peaks
-      .map(({ label, flops_per_s }) => ({ text: `${label} ${speedText(flops_per_s)}`, level: y.to(flops_per_s) }))
+      .map(({ label, flops_per_s }) => ({ text: (this.surface.width < NARROW ? "" : `${label} `) + speedText(flops_per_s), level: y.to(flops_per_s) }))
       .filter(({ level }) => level >= plot.top - 1 && level <= plot.bottom)
       .sort((a, b) => a.level - b.level);
     const places = apart(names.map(({ level }) => level), 13, plot.top + 5, plot.bottom - 5);
@@ -218,7 +272,7 @@ export class RooflinePicture {
       c.lineWidth = 1;
       line(c, plot.right, level, plot.right + 10, places[i]);
       c.fillStyle = p.soft;
-      c.fillText(fitted(c, text, RIGHT - 16), plot.right + 13, places[i]);
+      c.fillText(fitted(c, text, this.#margin() - 16), plot.right + 13, places[i]);
     });
   }
 
@@ -274,7 +328,9 @@ function merged(roofs: CostPart["bandwidths"]): CostPart["bandwidths"] {
   for (const { label, bytes_per_s } of [...roofs].sort((a, b) => b.bytes_per_s - a.bytes_per_s)) {
     const text = `${label} ${rateText(bytes_per_s)}`;
     const near = found.find((one) => one.bytes_per_s / bytes_per_s < 1.1);
-    if (near) near.label += `, ${text}`;
+    // What both names begin with is said once: "HBM 1.60 TB/s, as reached 1.55 TB/s".
+    const [start] = label.split(/[ ,]/);
+    if (near) near.label += `, ${near.label.startsWith(start) ? text.slice(start.length).replace(/^[ ,]+/, "") : text}`;
     else found.push({ label: text, bytes_per_s });
   }
   return found;

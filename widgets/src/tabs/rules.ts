@@ -1,34 +1,51 @@
-/** The tab "Rules": what each rule tried, fused and missed, a switch for each, and its near misses by reason. */
+/** The tab "Rules": what each rule did and brought, or why it did nothing, a switch for each, and its near misses. */
 
-import type { RulesPart, StepsPart } from "../core/document.ts";
+import type { RulesPart } from "../core/document.ts";
 import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
-import { bytes, count, seconds } from "../core/units.ts";
+import { bytes, count, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
-import { Choice, Frame, searchBox, soft, strong } from "./frame.ts";
+import { toggle } from "../shell/glyph.ts";
+import { Choice, Frame, searchBox, soft, strong, warning } from "./frame.ts";
 import { sum } from "./kernels.ts";
-import { reasonsOf, type Reason } from "./misses.ts";
+import { gainOf, outcomeOf, wholeGain, type Gain } from "./rules_gains.ts";
+import { Misses, signed } from "./rules_misses.ts";
 import { Table, those, type Column } from "./table.ts";
 import { plural } from "./words.ts";
 
-type Show = "all" | "fired" | "missed" | "off";
+type Show = "all" | "fired" | "missed" | "none" | "off";
+
+const NARROW = 760; // px of the table, below which bytes are left to the side
 
 class RulesPanel implements Panel {
   readonly #frame: Frame;
   readonly #table = new Table("Rules", { choose: (row) => this.#choose(row) }, "No rule matches the filter.");
-  readonly #misses = new Table("Near misses", { choose: (row) => this.#visit(row) }, "No near miss: wherever this rule nearly matched, it matched.");
-  readonly #heading = h("div", { class: "gxt-heading" });
+  readonly #misses: Misses;
   readonly #show: Choice<Show>;
   #words = "";
   #rules: RulesPart | undefined;
-  #steps: StepsPart | undefined;
+  #gains: (Gain | null)[] = [];
+  /** The rule that is explained, and that of the cursor: with nothing chosen one is explained, none is lit. */
   #row = -1;
-  /** What the rows of the near misses are: a reason, or a place of one. */
-  #lines: { reason: Reason; place: number }[] = [];
+  #lit = -1;
+  #narrow = false;
+  /** The document whose costs were asked for. */
+  #asked: unknown;
 
   constructor(element: HTMLElement, private readonly store: Store) {
-    const side = h("aside", { class: "gxt-side gxt-wide", "aria-label": "Near misses" }, this.#heading, this.#misses.element);
-    this.#frame = new Frame(element, "rules", h("div", { class: "gxt-split" }, this.#table.element, side));
-    this.#show = new Choice<Show>("Show", [["all", "all"], ["fired", "fused"], ["missed", "near misses"], ["off", "off"]], "all", () => this.#list());
+    this.#misses = new Misses(store);
+    this.#frame = new Frame(element, "rules", h("div", { class: "gxt-split" }, this.#table.element, this.#misses.element));
+    this.#show = new Choice<Show>(
+      "Show",
+      [
+        ["all", "all"],
+        ["fired", "fired", "Rules that rewrote something"],
+        ["missed", "near misses", "Rules that nearly rewrote something"],
+        ["none", "found nothing", "Rules that ran and had nothing to rewrite, not even nearly"],
+        ["off", "off", "Rules that are switched off or not run"],
+      ],
+      "all",
+      () => this.#list(),
+    );
     fill(
       this.#frame.tools,
       searchBox("filter rules", (words) => {
@@ -43,10 +60,13 @@ class RulesPanel implements Panel {
   update(changed: ReadonlySet<Topic>): void {
     if (changed.has("parts")) this.#load();
     else if (changed.has("changes") || changed.has("work")) this.#table.refresh();
-    if (changed.has("parts") || changed.has("cursor")) this.#follow();
+    if (changed.has("parts") || changed.has("cursor")) this.#follow(changed.has("parts"));
   }
 
-  resize(): void {}
+  resize(): void {
+    const width = this.#table.element.clientWidth;
+    if (width && width < NARROW !== this.#narrow) this.#list();
+  }
 
   destroy(): void {
     this.#frame.destroy();
@@ -55,160 +75,152 @@ class RulesPanel implements Panel {
   }
 
   #load(): void {
-    const { rules, steps } = this.store.parts;
-    const before = this.#rules;
+    const { rules, course, cost, head } = this.store.parts;
     this.#rules = rules;
-    this.#steps = steps;
     if (!this.#frame.empty(rules?.name.length ? null : "This compilation has no rules of its own to show: its steps were read from somewhere else.") || !rules) return;
-    const fused = sum(rules.effective);
-    const [saved, blocked] = [sum(rules.saved_bytes), sum(rules.blocked_bytes)];
+    if (!course && cost && this.#asked !== head && this.store.host.ask) {
+      this.#asked = head;
+      this.store.ask("course");
+    }
+    this.#gains = Array.from(rules.step, (step) => gainOf(course, step));
+    this.#say(rules);
+    this.#list();
+  }
+
+  #say(rules: RulesPart): void {
+    const { course, steps, cost } = this.store.parts;
+    const whole = wholeGain(course, steps);
+    const near = sum(rules.near);
+    const freed = sum(rules.freed_bytes);
+    const off = rules.name.filter((name) => !this.store.enabled(name)).length;
+    const change = (key: "l2_bytes" | "hbm_bytes"): string => (course && whole?.comparable ? signed(course[key][whole.last] - course[key][whole.first], bytes) : "");
+    const fired = count(rules.effective.filter((n) => n > 0).length);
+    // A sum that leaves kernels out is a lower bound.
+    const latency = (step: number): string => (course ? `${course.unpriced[step] > 0 ? "≥ " : ""}${time(course.latency_us[step])}` : "");
+    const before = whole ? `latency ${latency(whole.first)} → ${latency(whole.last)}` : "";
     this.#frame.say(
-      strong(`${plural(rules.name.length, "rule")}`),
-      soft(` · ${plural(rules.effective.filter((n) => n > 0).length, "of them", "of them")} did something: ${plural(fused, "rewrite")}`),
-      saved > 0 && soft(`, ${bytes(saved)} of HBM traffic saved (simulated)`),
-      soft(` · ${plural(sum(rules.near), "near miss", "near misses")}`),
-      blocked > 0 && soft(` would save another ${bytes(blocked)}`),
-      soft(` · ${seconds(sum(rules.seconds))}`),
+      strong(`${fired} of ${plural(rules.name.length, "rule")} fired`),
+      before ? strong(`: ${before}`) : soft(`: ${plural(sum(rules.effective), "rewrite")}`),
+      course && whole && soft(` (simulated) · ${plural(sum(rules.effective), "rewrite")} · kernels ${count(course.kernels[whole.first])} → ${count(course.kernels[whole.last])}${whole.comparable ? ` · L2 traffic ${change("l2_bytes")}, HBM traffic ${change("hbm_bytes")}` : ""}`),
+      course && whole && !whole.comparable && warning(`${plural(Math.max(course.unpriced[whole.first], course.unpriced[whole.last]), "kernel")} without a price ${course.unpriced[whole.first] > course.unpriced[whole.last] ? "before" : "after"} cannot be compared`),
+      !course && cost && soft(this.store.host.ask ? " · pricing the graph after each step…" : " · this page does not carry what each step brought"),
+      soft(` · ${plural(near, "near miss", "near misses")}${freed > 0 ? ` would keep ${bytes(freed)} out of memory` : ""}`),
+      off > 0 && soft(` · ${count(off)} off`),
     );
-    if (rules !== before) this.#list();
   }
 
   #list(): void {
     const rules = this.#rules;
     if (!rules) return;
+    const width = this.#table.element.clientWidth;
+    this.#narrow = width > 0 && width < NARROW;
     const fits = (i: number): boolean => {
-      const wanted = { all: true, fired: rules.effective[i] > 0, missed: rules.near[i] > 0, off: !this.store.enabled(rules.name[i]) }[this.#show.value];
-      return wanted && (!this.#words || `${rules.name[i]} ${rules.ge_name[i] ?? ""} ${rules.summary[i]}`.toLowerCase().includes(this.#words));
+      const quiet = rules.step[i] >= 0 && !rules.effective[i] && !rules.near[i];
+      const wanted = { all: true, fired: rules.effective[i] > 0, missed: rules.near[i] > 0, none: quiet, off: rules.step[i] < 0 || !this.store.enabled(rules.name[i]) }[this.#show.value];
+      return wanted && (!this.#words || `${rules.name[i]} ${rules.ge_name[i] ?? ""} ${rules.summary[i]} ${rules.ends_in[i]}`.toLowerCase().includes(this.#words));
     };
-    this.#table.set(this.#columns(rules), those(rules.name.length, fits));
+    this.#table.set(this.#columns(rules), those(rules.name.length, fits), { column: 3, descending: true });
+    // The rows are in another order now than when the row was chosen.
+    this.#table.select(-1);
+    this.#table.select(this.#lit);
   }
 
   #columns(rules: RulesPart): Column[] {
-    const most = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => (b > a ? b : a), 1);
-    const number = (title: string, hint: string, values: Int32Array): Column => ({ title, hint, number: true, width: "5.2em", text: (i) => (values[i] ? count(values[i]) : "·"), key: (i) => values[i] });
-    const size = (title: string, hint: string, values: Float64Array, colour: string): Column => {
-      const top = most(values);
-      return { title, hint, number: true, width: "minmax(5.6em, 0.8fr)", text: (i) => (values[i] ? (Number.isFinite(values[i]) ? bytes(values[i]) : "") : "·"), key: (i) => values[i], bar: (i) => values[i] / top, colour: () => colour };
+    const number = (title: string, hint: string, width: string, values: Int32Array): Column => ({ title, hint, number: true, width, text: (i) => (values[i] ? count(values[i]) : "·"), key: (i) => values[i] });
+    const most = this.#gains.reduce((all, gain) => Math.max(all, Math.abs(gain?.latency_us ?? 0)), 1e-9);
+    const gain = (title: string, hint: string, width: string, key: keyof Gain, text: (x: number) => string): Column => ({
+      title,
+      hint,
+      number: true,
+      width,
+      text: (i) => this.#gainText(rules, i, key, text),
+      // What saves most comes first, what costs something after it, then what nearly did, the rest last.
+      key: (i) => (rules.effective[i] ? -(this.#gains[i]?.[key] ?? 1e14) : rules.near[i] ? -1e15 : NaN),
+      tone: (i) => toneOf(rules.effective[i] ? (this.#gains[i]?.[key] ?? 0) : 0),
+    });
+    const latency: Column = {
+      // No tone: its bar has the colour, and the text must be read on it.
+      ...{ ...gain("latency", "How the step changed the sum of all kernels' times, simulated: less is better", "minmax(6.2em, 1fr)", "latency_us", time), tone: undefined },
+      bar: (i) => (rules.effective[i] ? Math.abs(this.#gains[i]?.latency_us ?? 0) / most : 0),
+      colour: (i) => ((this.#gains[i]?.latency_us ?? 0) > 0 ? "var(--gx-bad)" : "var(--gx-good)"),
+    };
+    const traffic = [
+      gain("L2", "How the step changed the bytes between L2 and the cores, simulated: most of what fusion saves, where L2 holds what lies between kernels", "5.8em", "l2_bytes", bytes),
+      gain("HBM", "How the step changed the bytes to and from HBM, simulated: nothing where L2 holds what lies between kernels", "5.8em", "hbm_bytes", bytes),
+    ];
+    const keeps: Column = {
+      title: "would keep",
+      hint: "Bytes that its near misses would keep out of memory, L2 or HBM, at least: a write and a read of each value in between, each blocker counted once",
+      number: true,
+      width: "5.8em",
+      text: (i) => (rules.freed_bytes[i] > 0 ? bytes(rules.freed_bytes[i]) : "·"),
+      key: (i) => rules.freed_bytes[i],
     };
     return [
-      { title: "on", width: "2.5em", text: (i) => (this.store.enabled(rules.name[i]) ? "on" : "off"), key: (i) => (this.store.enabled(rules.name[i]) ? 1 : 0), draw: (i, cell) => this.#toggle(rules, i, cell) },
-      { title: "rule", width: "minmax(10.1em, 1.7fr)", text: (i) => rules.name[i], key: (i) => rules.name[i] },
-      { title: "GE's name", width: "minmax(6.7em, 1.5fr)", text: (i) => rules.ge_name[i] ?? "–", key: (i) => rules.ge_name[i] ?? "~" },
-      number("tried", "Places that it looked at", rules.tried),
-      number("matched", "Places where the pattern is there", rules.matched),
-      number("fused", "Rewrites that it made", rules.effective),
-      number("near", "Near misses: the pattern nearly there, or there and not allowed", rules.near),
-      size("saved", "HBM bytes that its rewrites save (simulated)", rules.saved_bytes, "var(--gx-good)"),
-      size("blocked", "HBM bytes that its near misses would save (simulated)", rules.blocked_bytes, "var(--gx-near)"),
-      { title: "time", number: true, width: "5.6em", text: (i) => (rules.seconds[i] ? seconds(rules.seconds[i]) : "·"), key: (i) => rules.seconds[i] },
+      { title: "on", hint: "Switched on; a change compiles again", width: "2.2em", text: (i) => (this.store.enabled(rules.name[i]) ? "on" : "off"), key: (i) => (this.store.enabled(rules.name[i]) ? 1 : 0), draw: (i, cell) => this.#toggle(rules, i, cell) },
+      { title: "rule", hint: "Its name here, and in GE", width: "minmax(11em, 1.6fr)", text: (i) => rules.name[i], key: (i) => rules.name[i], draw: (i, cell) => nameCell(rules, i, cell) },
+      number("rewrites", "Places that it rewrote", "4.4em", rules.effective),
+      latency,
+      gain("kernels", "How the step changed the number of kernels that are launched", "4.4em", "kernels", count),
+      ...(this.#narrow ? [] : traffic),
+      number("near", "Near misses: the pattern is nearly there, or there and not allowed", "3.2em", rules.near),
+      ...(this.#narrow ? [] : [keeps]),
+      { title: "what came of it", hint: "Of the places that it looked at, how many it rewrote; or why it looked at none. A place is a node with an operator that its pattern ends in", width: "minmax(9em, 1.3fr)", text: (i) => outcomeOf(rules, i, this.store.enabled(rules.name[i])), key: (i) => outcomeOf(rules, i, this.store.enabled(rules.name[i])) },
     ];
+  }
+
+  #gainText(rules: RulesPart, i: number, key: keyof Gain, text: (x: number) => string): string {
+    if (!rules.effective[i]) return "·";
+    const gain = this.#gains[i];
+    if (!gain) return this.store.parts.course || !this.store.host.ask ? "–" : "…";
+    return signed(gain[key], text);
   }
 
   #toggle(rules: RulesPart, i: number, cell: HTMLElement): void {
     const name = rules.name[i];
     const on = this.store.enabled(name);
-    const change = { fusion: { [name]: !on } };
-    const refusal = this.store.refusal(change);
-    const button = h("button", {
-      type: "button",
-      class: "gxt-switch",
-      role: "switch",
-      "aria-checked": String(on),
-      "aria-label": `Rule ${name}`,
-      "aria-disabled": refusal !== null ? "true" : null,
-      title: refusal ?? (on ? `Turn ${name} off and compile again` : `Turn ${name} on and compile again`),
-    });
-    button.addEventListener("click", (event) => {
-      event.stopPropagation();
-      if (refusal === null) this.store.change(change);
-    });
-    cell.append(button);
+    cell.append(toggle(name, on, this.store.refusal({ fusion: { [name]: !on } }), (to) => this.store.change({ fusion: { [name]: to } })));
   }
 
-  #follow(): void {
+  #follow(afresh: boolean): void {
     const rules = this.#rules;
-    if (!rules) return;
+    if (!rules?.name.length) return;
     const { rule, step } = this.store.cursor;
     let row = rule === undefined ? -1 : rules.name.indexOf(rule);
-    if (rule === undefined && step !== undefined) row = rules.step.indexOf(step);
-    // With nothing chosen: the rule whose near misses would pay most, or of which there are most.
-    if (row < 0) row = this.#row < 0 ? this.#worth(rules) : this.#row;
-    else this.#table.select(row);
-    if (row !== this.#row || this.#steps !== this.store.parts.steps || !this.#lines.length) this.#explain(rules, row);
-  }
-
-  #worth(rules: RulesPart): number {
-    let best = 0;
-    const value = (i: number): number => (Number.isFinite(rules.blocked_bytes[i]) ? rules.blocked_bytes[i] : 0) + rules.near[i] * 1e-6;
-    for (let i = 1; i < rules.name.length; i++) if (value(i) > value(best)) best = i;
-    return best;
-  }
-
-  #explain(rules: RulesPart, row: number): void {
+    if (row < 0 && step !== undefined) row = rules.step.indexOf(step);
+    const chosen = row;
+    if (row < 0) row = this.#row < 0 || this.#row >= rules.name.length ? worth(rules) : this.#row;
+    const same = row === this.#row && !afresh;
     this.#row = row;
-    const steps = this.#steps;
-    const reasons = steps && rules.step[row] >= 0 ? reasonsOf(steps, rules.step[row]) : [];
-    this.#lines = reasons.flatMap((reason) => [{ reason, place: -1 }, ...reason.places.map((place) => ({ reason, place }))]);
-    const source = rules.source[row];
-    fill(
-      this.#heading,
-      h("b", { text: rules.name[row] }),
-      h("span", { class: "gxt-soft", text: rules.ge_name[row] ? ` ${rules.ge_name[row]}` : "" }),
-      h("div", { class: "gxt-soft", text: rules.summary[row] }),
-      source && h("div", { class: "gxt-soft gx-mono", text: source }),
-      h("div", {}, h("b", { text: plural(rules.near[row], "near miss", "near misses") }), rules.blocked_bytes[row] > 0 ? ` would save ${bytes(rules.blocked_bytes[row])} of HBM traffic` : ""),
-    );
-    const rejects = steps?.steps[rules.step[row]]?.rejects;
-    if (!rejects || !steps) return this.#misses.set([], new Int32Array());
-    const text = (at: number): string => {
-      const { reason, place } = this.#lines[at];
-      return place < 0 ? plainCode(steps.strings[reason.code]) : steps.strings[rejects.place[place]];
-    };
-    const why = ({ reason, place }: { reason: Reason; place: number }): string => {
-      const hint = rejects.hint[reason.places[0]];
-      return place >= 0 ? steps.strings[rejects.reason[place]] : hint >= 0 ? `cure: ${steps.strings[hint]}` : "";
-    };
-    const saved = (at: number): number => (this.#lines[at].place < 0 ? this.#lines[at].reason.saved : rejects.saved_bytes[this.#lines[at].place]);
-    this.#misses.set(
-      [
-        {
-          title: "reason and place",
-          width: "minmax(7em, 1.2fr)",
-          text,
-          draw: (at, cell) => {
-            const { place, reason } = this.#lines[at];
-            cell.title = place < 0 ? "" : steps.strings[rejects.reason[place]];
-            cell.append(place < 0 ? h("b", { text: `${plainCode(steps.strings[reason.code])} · ${count(reason.places.length)}` }) : h("span", { class: "gxt-inset", text: steps.strings[rejects.place[place]], dir: "auto" }));
-          },
-        },
-        { title: "why", width: "minmax(6em, 2fr)", text: (at) => why(this.#lines[at]) },
-        { title: "would save", number: true, width: "5.8em", text: (at) => (saved(at) > 0 ? bytes(saved(at)) : "") },
-      ],
-      those(this.#lines.length, () => true),
-    );
-    this.#misses.select(-1);
+    this.#lit = chosen;
+    this.#table.select(chosen);
+    if (same) this.#misses.follow();
+    else this.#misses.show(rules, row, this.#gains[row]);
   }
 
   #choose(row: number): void {
     const rules = this.#rules;
     if (!rules) return;
     const step = rules.step[row];
-    this.store.move({ rule: rules.name[row], ...(step >= 0 ? { step, rewrite: undefined, reject: undefined } : {}) });
-  }
-
-  #visit(at: number): void {
-    const rules = this.#rules;
-    const steps = this.#steps;
-    if (!rules || !steps) return;
-    const { place, reason } = this.#lines[at];
-    const reject = place < 0 ? reason.places[0] : place;
-    const step = rules.step[this.#row];
-    const node = steps.steps[step]?.rejects.node[reject] ?? -1;
-    this.store.move({ rule: rules.name[this.#row], step, reject, node: node < 0 ? undefined : node, value: undefined, position: undefined });
+    this.store.move({ rule: rules.name[row], step: step >= 0 ? step : undefined, rewrite: undefined, reject: undefined });
   }
 }
 
-const plainCode = (code: string): string => code.replaceAll("_", " ");
+/** With nothing chosen: the rule whose near misses would pay most, or of which there are most. */
+function worth(rules: RulesPart): number {
+  const value = (i: number): number => (rules.freed_bytes[i] > 0 ? rules.freed_bytes[i] : 0) + rules.near[i] * 1e-6;
+  let best = 0;
+  for (let i = 1; i < rules.name.length; i++) if (value(i) > value(best)) best = i;
+  return best;
+}
+
+const toneOf = (change: number): "good" | "bad" | undefined => (change < 0 ? "good" : change > 0 ? "bad" : undefined);
+
+function nameCell(rules: RulesPart, i: number, cell: HTMLElement): void {
+  const ge = rules.ge_name[i];
+  cell.title = `${rules.name[i]}${ge ? `, in GE ${ge}` : ", which GE has not under a name of its own"}: ${rules.summary[i]}`;
+  cell.append(rules.name[i], h("span", { class: "gxt-soft", text: ge ? ` ${ge}` : "" }));
+}
 
 export const rules: PanelKind = {
   name: "rules",

@@ -6,12 +6,12 @@ import { UNITS } from "../core/palette.ts";
 import { count, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
 import { button, Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
-import { criticalTasks, unitsOfTasks } from "./lanes.ts";
+import { criticalTasks, idleBy, unitsOfTasks, WHY } from "./lanes.ts";
 import { SchedulePicture } from "./schedule_picture.ts";
-import { all, Table, type Column } from "./table.ts";
+import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip, type Line } from "./tooltip.ts";
-import { becomes } from "./versions.ts";
-import { share, within } from "./words.ts";
+import { meant } from "./versions.ts";
+import { plural, share, within } from "./words.ts";
 
 type View = "stream" | "core" | "table";
 
@@ -24,6 +24,7 @@ class SchedulePanel implements Panel {
   readonly #heading = h("div", { class: "gxt-heading" });
   readonly #keys = h("div", { class: "gxt-keys" });
   readonly #split: HTMLElement;
+  readonly #events: HTMLButtonElement;
   readonly #view: Choice<View>;
   #schedule: SchedulePart | undefined;
   #units: Uint8Array = new Uint8Array();
@@ -35,16 +36,16 @@ class SchedulePanel implements Panel {
     this.#split = h("div", { class: "gxt-split" }, picture, side);
     this.#frame = new Frame(element, "schedule", this.#split, this.#table.element);
     this.#view = new Choice<View>("View", [["stream", "streams"], ["core", "cores"], ["table", "table"]], "stream", () => this.#look());
-    const events = h("button", { type: "button", class: "gx-button gxt-button", "aria-pressed": "false", text: "events", title: "Show every event between streams" });
-    events.addEventListener("click", () => {
-      const on = events.getAttribute("aria-pressed") !== "true";
-      events.setAttribute("aria-pressed", String(on));
+    this.#events = h("button", { type: "button", class: "gx-button gxt-button", "aria-pressed": "false", text: "events", title: "Show every event between streams" });
+    this.#events.addEventListener("click", () => {
+      const on = this.#events.getAttribute("aria-pressed") !== "true";
+      this.#events.setAttribute("aria-pressed", String(on));
       this.#picture.showEvents(on);
     });
     fill(
       this.#frame.tools,
       this.#view.element,
-      events,
+      this.#events,
       button("−", "Zoom out (−)", () => this.#picture.zoomBy(1.6)),
       button("+", "Zoom in (+)", () => this.#picture.zoomBy(0.6)),
       button("fit", "Show all (0, or double click)", () => this.#picture.fit()),
@@ -81,10 +82,18 @@ class SchedulePanel implements Panel {
     const path = critical.reduce((sum, task) => sum + schedule.duration_us[task], 0);
     fill(
       this.#heading,
-      h("b", { text: `Critical path: ${time(path)}` }),
-      h("div", { class: "gxt-soft", text: `${count(critical.length)} of ${count(schedule.name.length)} kernels; no number of streams is faster with this memory plan` }),
+      h(
+        "div",
+        { title: "No number of streams is faster with this memory plan" },
+        h("b", { text: `Critical path: ${time(path)}` }),
+        `, ${count(critical.length)} of ${plural(schedule.name.length, "kernel")}`,
+      ),
+      h("div", { class: "gxt-soft", text: this.#idleness(schedule), title: this.#idleness(schedule) }),
     );
     this.#list.set(this.#columns(schedule, false), critical, { column: 1, descending: true });
+    const many = schedule.event_from.length > 0;
+    this.#events.disabled = !many;
+    this.#events.title = many ? "Show every event between streams" : "No stream waits for another: there are no events";
     const cores = [...new Set(this.#units)].sort();
     const keys: Key[] = cores.map((unit) => ({ text: UNITS[unit].label, colour: `--gx-${UNITS[unit].name}` }));
     fill(
@@ -92,11 +101,22 @@ class SchedulePanel implements Panel {
       legend([
         ...keys,
         { text: "critical path (full colour, underlined)", colour: "--gx-bad", mark: "line" },
-        { text: "waits for data", colour: "--gx-ink", mark: "line" },
-        { text: "waits for bytes to be free", colour: "--gx-warn", mark: "dashed" },
+        ...(schedule.streams.length > 1
+          ? ([
+              { text: "waits for data", colour: "--gx-ink", mark: "line" },
+              { text: "waits for bytes to be free", colour: "--gx-warn", mark: "dashed" },
+            ] as const)
+          : []),
       ]),
     );
     this.#look();
+  }
+
+  /** How long streams stand idle between their kernels, and for what. */
+  #idleness(schedule: SchedulePart): string {
+    const idle = idleBy(schedule);
+    const waits = [idle.data > 0 && `${time(idle.data)} for data`, idle.reuse > 0 && `${time(idle.reuse)} for bytes to be free`].filter(Boolean);
+    return waits.length ? `Streams stand idle: ${waits.join(", ")}` : "No stream waits between its kernels";
   }
 
   #say(schedule: SchedulePart): void {
@@ -109,10 +129,10 @@ class SchedulePanel implements Panel {
       strong(words),
       ` ${within(schedule.error)}`,
       soft(` · critical path ${time(schedule.critical_path_us)}, ${share(schedule.critical_path_us / (schedule.makespan_us || 1))} of it`),
-      soft(` · ${count(schedule.name.length)} kernels on ${count(streams.length)} ${streams.length === 1 ? "stream" : "streams"}, ${count(schedule.event_from.length)} events${side}`),
+      soft(` · ${plural(schedule.name.length, "kernel")} on ${plural(streams.length, "stream")}, ${plural(schedule.event_from.length, "event")}${side}`),
       schedule.note ? soft(` · ${schedule.note}`) : null,
     );
-    this.#picture.surface.describe(`Schedule: ${words}, ${count(schedule.name.length)} kernels on ${count(streams.length)} streams. The table view lists every kernel.`);
+    this.#picture.surface.describe(`Schedule: ${words}, ${count(schedule.name.length)} kernels on ${count(streams.length)} streams. Arrows go from kernel to kernel, Enter chooses; the table view lists every kernel.`);
   }
 
   #look(): void {
@@ -128,30 +148,32 @@ class SchedulePanel implements Panel {
   #columns(schedule: SchedulePart, whole: boolean): Column[] {
     const name = (i: number): string => schedule.strings[schedule.name[i]];
     const core = (i: number): string => schedule.strings[schedule.core[i]];
-    const longest = schedule.duration_us.reduce((a, b) => Math.max(a, b), 1e-9);
-    const duration: Column = {
-      title: "time",
-      number: true,
-      width: "minmax(6.2em, 1fr)",
-      text: (i) => time(schedule.duration_us[i]),
-      key: (i) => schedule.duration_us[i],
-      bar: (i) => schedule.duration_us[i] / longest,
-      colour: (i) => `var(--gx-${UNITS[this.#units[i]].name})`,
-    };
-    const kernel: Column = { title: "kernel", width: "minmax(6.7em, 2fr)", text: name, key: name };
-    const start: Column = { title: "start", number: true, width: "6.2em", text: (i) => time(schedule.start_us[i]), key: (i) => -schedule.start_us[i] };
-    const on: Column = { title: "core", width: "5em", text: core, key: core };
-    if (!whole) return [kernel, duration, on];
+    const colour = (i: number): string => `var(--gx-${UNITS[this.#units[i]].name})`;
+    const kernel = words("kernel", "minmax(6.7em, 2fr)", name);
+    const duration = amount({ title: "time", width: "minmax(6.2em, 1fr)", of: (i) => schedule.duration_us[i], text: time, colour, rows: schedule.name.length });
+    const why: Column = words("after", "5.6em", (i) => WHY[schedule.strings[schedule.held_why[i]]] ?? "the start", "Why it starts no earlier: the data of another kernel, bytes that another still holds, or its stream");
+    if (!whole) return [kernel, duration, why];
     return [
       kernel,
-      on,
+      words("core", "5em", core),
       { title: "stream", width: "6.7em", text: (i) => schedule.streams[schedule.stream[i]]?.label ?? "", key: (i) => schedule.stream[i] },
-      start,
+      { ...amount({ title: "start", width: "6.2em", of: (i) => schedule.start_us[i], text: time }), key: (i) => -schedule.start_us[i] },
       duration,
-      { title: "slack", hint: "How much later it could be without a longer makespan", number: true, width: "6.2em", text: (i) => time(schedule.slack_us[i]), key: (i) => schedule.slack_us[i] },
+      amount({ title: "slack", hint: "How much later it could be without a longer makespan", width: "6.2em", of: (i) => schedule.slack_us[i], text: time }),
       { title: "critical", width: "5em", text: (i) => (schedule.critical[i] ? "● yes" : ""), key: (i) => -schedule.critical[i] },
-      { title: "waits for", width: "minmax(6.7em, 1.5fr)", text: (i) => this.#waits(schedule, i).join(", ") },
+      amount({ title: "idle before", hint: "How long its stream stands idle before it", width: "6.7em", of: (i) => schedule.wait_us[i], text: time }),
+      words("starts after", "minmax(11em, 2fr)", (i) => this.#held(schedule, i), "Who ends when it starts, and why it had to wait for that"),
+      words("events", "minmax(6.7em, 1fr)", (i) => this.#waits(schedule, i).join(", "), "Events of other streams that it waits for"),
     ];
+  }
+
+  /** Who ends when a kernel starts, and why it had to wait: "conv_3: data (conv_3_out)". */
+  #held(schedule: SchedulePart, task: number): string {
+    const by = schedule.held_by[task];
+    if (by < 0) return "the start";
+    const why = schedule.strings[schedule.held_why[task]];
+    const tensor = schedule.held_tensor[task] >= 0 ? ` ${why === "reuse" ? "of" : "in"} ${schedule.strings[schedule.held_tensor[task]]}` : "";
+    return `${schedule.strings[schedule.name[by]]}: ${WHY[why] ?? why}${tensor}`;
   }
 
   #waits(schedule: SchedulePart, task: number): string[] {
@@ -161,9 +183,8 @@ class SchedulePanel implements Panel {
   #follow(): void {
     const schedule = this.#schedule;
     if (!schedule || emptiness(schedule)) return;
-    const { node } = this.store.cursor;
     const tasks: number[] = [];
-    const is = node === undefined ? null : becomes(this.store.parts.nodes, node);
+    const is = meant(this.store.parts, this.store.cursor);
     if (is) schedule.node.forEach((of, i) => is(of) && tasks.push(i));
     this.#picture.light(tasks, !this.#own);
     this.#list.select(tasks[0] ?? -1);
@@ -185,13 +206,15 @@ class SchedulePanel implements Panel {
     const { sends } = this.#picture.eventsAt(task);
     const waits = this.#waits(schedule, task);
     const [start, duration] = [schedule.start_us[task], schedule.duration_us[task]];
+    const idle = schedule.wait_us[task];
     const lines: Line[] = [
       ["runs", `${time(start)} – ${time(start + duration)}`],
       ["takes", `${time(duration)} (simulated), ${share(duration / (schedule.makespan_us || 1))} of the makespan`],
       ["on", `${schedule.strings[schedule.core[task]]}, ${schedule.streams[schedule.stream[task]]?.label ?? ""}`],
       ["slack", schedule.critical[task] ? "none: on the critical path" : time(schedule.slack_us[task])],
+      ["starts after", this.#held(schedule, task) + (idle > 0 ? `; its stream stands idle ${time(idle)}` : "")],
     ];
-    if (waits.length) lines.push(["waits for", waits.slice(0, 6).join(", ") + (waits.length > 6 ? ` and ${waits.length - 6} more` : "")]);
+    if (waits.length) lines.push(["events", waits.slice(0, 6).join(", ") + (waits.length > 6 ? ` and ${waits.length - 6} more` : "")]);
     if (sends.length) lines.push(["lets start", sends.slice(0, 6).map((event) => schedule.strings[schedule.name[schedule.event_to[event]]]).join(", ")]);
     this.#tip.show(x, y + this.#picture.surface.element.offsetTop, schedule.strings[schedule.name[task]], lines);
   }

@@ -12,15 +12,17 @@ import { barsOf, eventsOf, lanesOf, occupancy, type Lanes } from "./lanes.ts";
 import { Minimap } from "./minimap.ts";
 import { linear, timeTicks, type Range, type Scale } from "./scale.ts";
 import { fitted, Surface, type Drawing } from "./surface.ts";
+import { walk } from "./walk.ts";
 import { isWhole, panned, showing, zoomed } from "./window.ts";
 
 const LEFT = 104;
 const RIGHT = 14;
 const FOOT = 22;
-const TALLEST = 110; // px a row
+const TALLEST = 150; // px a row
 const LEAST = 15; // px a row, below which the lanes have to be panned
 const LABELS = 800;
 const ARROWS = 1500; // events drawn at most, when all are wanted
+const CHAIN = 500; // links of a chain drawn at most
 const SHADES: Shades = [0.05, 0.6]; // critical, not critical
 
 export interface ScheduleEvents {
@@ -64,6 +66,8 @@ export class SchedulePicture {
         const task = this.#at(px, py);
         if (task >= 0) this.told.choose(task);
       },
+      step: (dx, dy) => this.#step(dx, dy),
+      enter: () => this.#hovered >= 0 && this.told.choose(this.#hovered),
     });
   }
 
@@ -169,6 +173,20 @@ export class SchedulePicture {
     this.told.hover(task, px, py);
   }
 
+  /** An arrow key: to the next kernel that way, from the one that is lit, or else to the first in view. */
+  #step(dx: number, dy: number): void {
+    const now = this.#hovered >= 0 ? this.#hovered : (this.#chosen[0] ?? -1);
+    const seen = (i: number): boolean => this.#bars.x1[i] >= this.#x.low && this.#bars.x0[i] <= this.#x.high;
+    let next = now < 0 ? -1 : walk(this.#bars, now, dx, dy);
+    for (let i = 0; now < 0 && next < 0 && i < this.#bars.length; i++) if (seen(i)) next = i;
+    if (next < 0) return;
+    if (!seen(next)) this.#show(showing(this.#x, this.#bars.x0[next], this.#bars.x1[next], this.#whole));
+    this.point(next);
+    const { x, y } = this.#scales();
+    const middle = (x.to(Math.max(this.#bars.x0[next], this.#x.low)) + x.to(Math.min(this.#bars.x1[next], this.#x.high))) / 2;
+    this.told.hover(next, middle, y.to((this.#bars.y0[next] + this.#bars.y1[next]) / 2));
+  }
+
   #picture({ context: c, ratio, palette: p }: Drawing): void {
     const schedule = this.#schedule;
     if (!schedule) return;
@@ -236,6 +254,8 @@ export class SchedulePicture {
         const { waits, sends } = this.eventsAt(task);
         for (const event of [...waits, ...sends]) this.#arrow(c, p, schedule, event, x, y);
       }
+      const [why] = lit.slice(-1); // what is under the mouse, or else chosen
+      if (why !== undefined) this.#holders(c, p, schedule, why, x, y);
       for (const task of this.#chosen) this.#outline(c, p, schedule, task, x, y, true);
       if (this.#hovered >= 0 && this.#hovered < this.#bars.length) this.#outline(c, p, schedule, this.#hovered, x, y, false);
     });
@@ -257,12 +277,24 @@ export class SchedulePicture {
   }
 
   #arrow(c: CanvasRenderingContext2D, p: Palette, schedule: SchedulePart, event: number, x: Scale, y: Scale): void {
-    const [from, to] = [schedule.event_from[event], schedule.event_to[event]];
+    const reuse = schedule.strings[schedule.event_reason[event]] === "reuse";
+    this.#bow(c, p, schedule.event_from[event], schedule.event_to[event], reuse, x, y);
+  }
+
+  /** Arrows along the chain of who holds whom back, as far as the start: why a kernel comes so late. */
+  #holders(c: CanvasRenderingContext2D, p: Palette, schedule: SchedulePart, task: number, x: Scale, y: Scale): void {
+    for (let to = task, links = 0; links < CHAIN && schedule.held_by[to] >= 0; links++, to = schedule.held_by[to]) {
+      // Along a row the bars say it themselves.
+      const from = schedule.held_by[to];
+      if (this.#lanes.row[from] !== this.#lanes.row[to]) this.#bow(c, p, from, to, schedule.strings[schedule.held_why[to]] === "reuse", x, y);
+    }
+  }
+
+  #bow(c: CanvasRenderingContext2D, p: Palette, from: number, to: number, reuse: boolean, x: Scale, y: Scale): void {
     const [x0, y0] = [x.to(this.#bars.x1[from]), y.to((this.#bars.y0[from] + this.#bars.y1[from]) / 2)];
     const [x1, y1] = [x.to(this.#bars.x0[to]), y.to((this.#bars.y0[to] + this.#bars.y1[to]) / 2)];
     const { left, right } = this.#scales().plot;
     if (Math.max(x0, x1) < left || Math.min(x0, x1) > right) return;
-    const reuse = schedule.strings[schedule.event_reason[event]] !== "data";
     c.strokeStyle = reuse ? p.warn : p.ink;
     c.fillStyle = c.strokeStyle;
     c.lineWidth = 1.5;

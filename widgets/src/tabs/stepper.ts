@@ -4,33 +4,43 @@ import type { KernelPart } from "../core/document.ts";
 import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
 import { bytes, count } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
-import { button, Frame, soft, strong } from "./frame.ts";
+import { button, Frame, soft, strong, warning } from "./frame.ts";
+import { KernelList } from "./kernel_list.ts";
 import { byTile, replay, type Stepped } from "./replay.ts";
-import { all, Table } from "./table.ts";
-import { becomes } from "./versions.ts";
+import { Lanes } from "./stepper_lanes.ts";
+import { wordsOf } from "./stepper_words.ts";
+import { Tooltip } from "./tooltip.ts";
 import { plural } from "./words.ts";
 
 const BEAT = 420; // ms from one instruction to the next while it plays
 
+type Lacking = KernelPart["missing"][number];
+
 class KernelPanel implements Panel {
   readonly #frame: Frame;
-  readonly #kernels = new Table("Kernels", { choose: (row) => this.#choose(row) }, "No kernel has a tile program.");
+  readonly #kernels: KernelList;
+  readonly #tip = new Tooltip();
+  readonly #lanes = new Lanes(this.#tip, (step) => this.#go(step));
+  readonly #words = h("p", { class: "gxt-doing", "aria-live": "polite" });
   readonly #levels = h("div", { class: "gxt-levels" });
   readonly #paths = h("div", { class: "gxt-totals" });
   readonly #program = h("ol", { class: "gxt-lines", tabindex: 0, "aria-label": "Tile program, flags left out" });
+  readonly #split: HTMLElement;
+  readonly #lack = h("p", { class: "gxt-empty", hidden: true });
   readonly #play = button("▶", "Play (space)", () => this.#toggle());
   readonly #slider = h("input", { type: "range", class: "gxt-slider", min: "-1", "aria-label": "Instruction", oninput: () => this.#go(Number(this.#slider.value)) });
   #part: KernelPart | undefined;
-  #chosen = 0;
   #step = -1;
   #timer = 0;
   #asked = false;
 
   constructor(element: HTMLElement, private readonly store: Store) {
+    this.#kernels = new KernelList(store, () => this.#show());
     const list = h("aside", { class: "gxt-side gxt-first", "aria-label": "Kernels" }, this.#kernels.element);
-    const machine = h("div", { class: "gxt-picture gxt-machine" }, this.#levels, this.#paths);
+    const machine = h("div", { class: "gxt-picture gxt-machine" }, this.#lanes.surface.element, this.#words, this.#levels, this.#paths, this.#tip.element);
     const side = h("aside", { class: "gxt-side gxt-wide", "aria-label": "Program" }, this.#program);
-    this.#frame = new Frame(element, "kernel", h("div", { class: "gxt-split" }, list, machine, side));
+    this.#split = h("div", { class: "gxt-split" }, list, machine, this.#lack, side);
+    this.#frame = new Frame(element, "kernel", this.#split);
     fill(
       this.#frame.tools,
       button("«", "Tile back (shift ←)", () => this.#tile(-1)),
@@ -46,19 +56,23 @@ class KernelPanel implements Panel {
 
   update(changed: ReadonlySet<Topic>): void {
     if (changed.has("parts")) this.#load();
-    if (changed.has("parts") || changed.has("cursor")) this.#follow();
+    if (changed.has("theme")) this.#lanes.surface.redraw();
+    if ((changed.has("parts") || changed.has("cursor")) && this.#kernels.follow(this.store.cursor)) this.#show();
   }
 
-  resize(): void {}
+  resize(): void {
+    this.#lanes.surface.measure();
+  }
 
   destroy(): void {
     this.#stop();
     this.#frame.destroy();
     this.#kernels.destroy();
+    this.#lanes.destroy();
   }
 
   get #now(): Stepped | undefined {
-    return this.#part?.programs[this.#chosen];
+    return this.#part?.programs[this.#kernels.chosen];
   }
 
   #load(): void {
@@ -70,30 +84,26 @@ class KernelPanel implements Panel {
       this.store.ask("kernel");
     }
     const waiting = this.store.host.ask ? "Walking the dearest kernels…" : "This page does not carry the kernels' steps. In Jupyter they are made when asked for.";
-    const none = "No kernel of this graph has a tile program: nothing is computed by cube or vector cores, or its sizes are not known.";
-    if (!this.#frame.empty(!kernel ? waiting : kernel.programs.length ? null : none) || !kernel || kernel === before) return;
+    const none = "No kernel is launched, or none has a price: there is nothing to step through.";
+    if (!this.#frame.empty(!kernel ? waiting : kernel.programs.length || kernel.missing.length ? null : none) || !kernel || kernel === before) return;
     this.#asked = false;
-    const { programs, strings } = kernel;
-    this.#chosen = Math.min(this.#chosen, programs.length - 1);
-    const name = (row: number): string => strings[programs[row].name];
-    this.#kernels.set(
-      [
-        { title: "kernel", width: "minmax(5em, 1.2fr)", text: (row) => name(row) + (programs[row].alike.length > 1 ? ` × ${count(programs[row].alike.length)}` : ""), key: name },
-        { title: "type", width: "minmax(4.5em, 1.1fr)", text: (row) => strings[programs[row].type], key: (row) => strings[programs[row].type] },
-        { title: "tile", width: "8em", text: (row) => strings[programs[row].tile] },
-      ],
-      all(programs.length),
-    );
+    const { programs, missing, strings } = kernel;
+    const tile = (row: number): string => (row < programs.length ? strings[programs[row].tile] : "no program");
+    this.#kernels.set([...programs, ...missing], strings, [{ title: "tile", hint: "How its work is cut; why where it is not", width: "minmax(4em, 1.3fr)", text: tile, key: tile }]);
     this.#show();
   }
 
-  /** Another kernel: from its first instruction. */
+  /** Another kernel: from its first instruction; or why it has none. */
   #show(): void {
-    const program = this.#now;
     const part = this.#part;
-    if (!program || !part) return;
+    if (!part) return;
     this.#stop();
-    this.#kernels.select(this.#chosen);
+    const program = this.#now;
+    this.#split.classList.toggle("gxt-lacking", !program);
+    this.#lack.hidden = program !== undefined;
+    this.#frame.tools.hidden = program === undefined;
+    if (!program) return this.#explain(part, part.missing[this.#kernels.chosen - part.programs.length]);
+    this.#lanes.set(program, part.strings);
     this.#slider.max = String(program.steps.line.length - 1);
     fill(
       this.#program,
@@ -103,6 +113,13 @@ class KernelPanel implements Panel {
       }),
     );
     this.#go(0);
+  }
+
+  #explain({ strings }: KernelPart, lacking: Lacking | undefined): void {
+    if (!lacking) return;
+    this.#frame.say(strong(strings[lacking.name]), ` ${strings[lacking.type]}`, soft(" · no tile program"));
+    const many = lacking.alike.length > 1 ? `, as ${plural(lacking.alike.length - 1, "other node")} of its kind` : "";
+    this.#lack.textContent = `${strings[lacking.name]} (${strings[lacking.type]}) has no tile program to step through${many}: ${strings[lacking.reason]}.`;
   }
 
   #go(step: number): void {
@@ -122,7 +139,10 @@ class KernelPanel implements Panel {
       ` ${strings[program.text]}`,
       soft(` · core 1 of ${count(program.cores)} · instruction ${count(at + 1)} of ${count(last + 1)}${program.whole ? "" : " shown, the core goes on after them"} · ${where}`),
       part.more > 0 && soft(` · ${plural(part.more, "cheaper kernel")} not listed`),
+      this.#kernels.astray && warning("the chosen node is none of these kernels"),
     );
+    this.#words.textContent = wordsOf(program, strings, at);
+    this.#lanes.go(at);
     this.#slider.setAttribute("aria-valuetext", where);
     this.#machine(program, strings);
     const line = at < 0 ? -1 : steps.line[at];
@@ -138,6 +158,8 @@ class KernelPanel implements Panel {
 
   #machine(program: Stepped, strings: string[]): void {
     const { held, moved } = replay(program, this.#step);
+    const { reads_at, reads, reads_copy } = program.steps;
+    const read = new Set(this.#step < 0 ? [] : Array.from(reads.subarray(reads_at[this.#step], reads_at[this.#step + 1]), (buffer, i) => `${buffer} ${reads_copy[reads_at[this.#step] + i]}`));
     const label = (level: string): string => (level === "gm" ? "memory (written so far)" : level.toUpperCase());
     const levels = [...program.levels, { name: "gm", capacity_bytes: 0 }];
     fill(
@@ -156,7 +178,7 @@ class KernelPanel implements Panel {
             const text = `${strings[program.buffers[buffer].name]}${copies > 1 && capacity_bytes ? ` ${copy + 1}/${copies}` : ""}`;
             return h(
               "div",
-              { class: `gxt-held${step === this.#step && step >= 0 ? " gxt-new" : ""}`, title: `${text}: ${bytes(held_bytes)} of ${bytes(copy_bytes)}` },
+              { class: `gxt-held${step === this.#step && step >= 0 ? " gxt-new" : read.has(`${buffer} ${copy}`) ? " gxt-read" : ""}`, title: `${text}: ${bytes(held_bytes)} of ${bytes(copy_bytes)}${content < 0 ? "" : `, ${strings[content]}`}` },
               h("span", { text }),
               capacity_bytes ? h("i", { class: "gxt-meter", style: { "--gxt-share": `${Math.min(1, held_bytes / Math.max(1, copy_bytes)) * 100}%`, "--gxt-colour": "var(--gx-accent)" }, "aria-hidden": "true" }) : null,
               h("code", { text: content < 0 ? "empty" : strings[content] }),
@@ -204,24 +226,6 @@ class KernelPanel implements Panel {
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  #follow(): void {
-    const { node } = this.store.cursor;
-    if (node === undefined || !this.#part) return;
-    const is = becomes(this.store.parts.nodes, node);
-    const found = this.#part.programs.findIndex((program) => program.alike.some(is));
-    if (found < 0 || found === this.#chosen) return;
-    this.#chosen = found;
-    this.#show();
-  }
-
-  #choose(row: number): void {
-    this.#chosen = row;
-    this.#show();
-    const node = this.#now?.alike.find((one) => one >= 0);
-    const { node: now } = this.store.cursor;
-    if (node !== undefined && !(now !== undefined && this.#now?.alike.includes(now))) this.store.move({ node, value: undefined, position: undefined });
   }
 }
 

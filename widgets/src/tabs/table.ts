@@ -14,8 +14,38 @@ export interface Column {
   /** A bar behind the text, 0 to 1. */
   bar?(row: number): number;
   colour?(row: number): string | undefined;
+  /** Whether the number is for the better or the worse. */
+  tone?(row: number): "good" | "bad" | undefined;
   /** Puts more than text into the cell. */
   draw?(row: number, cell: HTMLElement): void;
+}
+
+/** A column of words that is sorted by them. */
+export function words(title: string, width: string, text: (row: number) => string, hint?: string): Column {
+  return { title, hint, width, text, key: text };
+}
+
+export interface Amount {
+  readonly title: string;
+  readonly hint?: string;
+  readonly width: string;
+  /** The number of a row, by which the column is sorted; NaN where it is not known. */
+  of(row: number): number;
+  /** The number as people read it. */
+  text(value: number): string;
+  /** By row: the colour of a bar behind the number. Without it there is none. */
+  colour?(row: number): string | undefined;
+  /** Of how many rows the bars are: the largest number fills its cell. */
+  rows?: number;
+}
+
+/** A column of numbers, with bars where there is a colour for them. */
+export function amount({ title, hint, width, of, text, colour, rows = 0 }: Amount): Column {
+  const column: Column = { title, hint, number: true, width, text: (row) => text(of(row)), key: of };
+  if (!colour) return column;
+  let most = 0;
+  for (let row = 0; row < rows; row++) if (of(row) > most) most = of(row);
+  return { ...column, bar: (row) => (most ? of(row) / most : 0), colour };
 }
 
 export interface TableEvents {
@@ -171,6 +201,8 @@ export class Table {
         cell.style.setProperty("--gxt-share", `${Math.max(0, Math.min(1, column.bar(row) || 0)) * 100}%`);
         cell.style.setProperty("--gxt-colour", column.colour?.(row) ?? "var(--gx-accent)");
       }
+      const tone = column.tone?.(row);
+      if (tone) cell.classList.add(`gxt-${tone}`);
       if (column.draw) {
         cell.replaceChildren();
         column.draw(row, cell);

@@ -4,13 +4,13 @@ import type { TilingPart } from "../core/document.ts";
 import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
 import { bytes, count, percent, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
-import { Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
+import { Choice, Frame, legend, soft, strong, warning, type Key } from "./frame.ts";
+import { KernelList } from "./kernel_list.ts";
 import type { Landscape, TiledKernel } from "./landscape.ts";
 import { ramp } from "./colour.ts";
 import { all, Table, type Column } from "./table.ts";
 import { HATCHES, TilingPicture } from "./tiling_picture.ts";
 import { Tooltip, type Line } from "./tooltip.ts";
-import { becomes } from "./versions.ts";
 import { plural } from "./words.ts";
 
 /** How the tile was come by, by the compilation's tiling mode. */
@@ -25,23 +25,24 @@ type View = "time" | "k" | "table";
 class TilingPanel implements Panel {
   readonly #frame: Frame;
   readonly #tip = new Tooltip();
-  readonly #picture = new TilingPicture((tile, x, y) => this.#tell(tile, x, y));
-  readonly #kernels = new Table("Kernels", { choose: (row) => this.#choose(row) }, "No kernel has a tile program.");
-  readonly #tiles = new Table("Tiles of this kernel", {}, "This kernel has no tiles to choose from.");
+  readonly #picture = new TilingPicture((tile, x, y) => this.#tell(tile, x, y), (tile) => this.#pick(tile));
+  readonly #kernels: KernelList;
+  readonly #tiles = new Table("Tiles of this kernel", { choose: (tile) => this.#pick(tile) }, "This kernel has no tiles to choose from.");
   readonly #keys = h("div", { class: "gxt-keys" });
   readonly #note = h("p", { class: "gxt-empty", hidden: true });
+  readonly #picked = h("div", { class: "gxt-totals gxt-tile", "aria-live": "polite", hidden: true });
   readonly #buffers = h("div", { class: "gxt-totals" });
   readonly #program = h("pre", { class: "gxt-program", tabindex: 0, "aria-label": "Tile program" });
   readonly #drawing: HTMLElement;
   readonly #view: Choice<View>;
   #tiling: TilingPart | undefined;
-  #chosen = 0;
   #asked = false;
 
   constructor(element: HTMLElement, private readonly store: Store) {
+    this.#kernels = new KernelList(store, () => this.#show());
     const list = h("aside", { class: "gxt-side gxt-first", "aria-label": "Kernels" }, this.#kernels.element);
     this.#drawing = h("div", { class: "gxt-picture" }, this.#keys, this.#picture.surface.element, this.#tip.element, this.#tiles.element, this.#note);
-    const side = h("aside", { class: "gxt-side gxt-wide", "aria-label": "Chosen tile" }, this.#buffers, this.#program);
+    const side = h("aside", { class: "gxt-side gxt-wide", "aria-label": "Chosen tile" }, this.#picked, this.#buffers, this.#program);
     this.#frame = new Frame(element, "tiling", h("div", { class: "gxt-split" }, list, this.#drawing, side));
     this.#view = new Choice<View>("View", [["time", "time"], ["k", "best k", "The length of sums that is best for each block"], ["table", "table"]], "time", () => this.#show());
     fill(this.#frame.tools, this.#view.element);
@@ -51,7 +52,7 @@ class TilingPanel implements Panel {
   update(changed: ReadonlySet<Topic>): void {
     if (changed.has("parts")) this.#load();
     if (changed.has("theme")) this.#picture.surface.redraw();
-    if (changed.has("parts") || changed.has("cursor")) this.#follow();
+    if ((changed.has("parts") || changed.has("cursor")) && this.#kernels.follow(this.store.cursor)) this.#show();
   }
 
   resize(): void {
@@ -76,22 +77,17 @@ class TilingPanel implements Panel {
     if (!this.#frame.empty(this.#emptiness()) || !tiling) return;
     if (tiling === before) return;
     this.#asked = false;
-    // The dearest with a landscape is shown first; after a change the one that was shown.
-    if (before) this.#chosen = Math.min(this.#chosen, tiling.kernels.length - 1);
-    else this.#chosen = Math.max(0, tiling.kernels.findIndex((kernel) => kernel.m.length > 0));
     const { kernels, strings } = tiling;
-    const name = (row: number): string => strings[kernels[row].name];
-    const columns: Column[] = [
-      {
-        title: "kernel",
-        width: "minmax(6.7em, 2fr)",
-        text: (row) => name(row) + (kernels[row].alike.length > 1 ? ` × ${count(kernels[row].alike.length)}` : ""),
-        key: name,
-      },
-      { title: "type", width: "minmax(4.5em, 1.2fr)", text: (row) => strings[kernels[row].type], key: (row) => strings[kernels[row].type] },
-      { title: "tiles", hint: "Tiles whose time was computed", number: true, width: "3.8em", text: (row) => (kernels[row].m.length ? count(kernels[row].evaluations) : "–"), key: (row) => kernels[row].evaluations },
-    ];
-    this.#kernels.set(columns, all(kernels.length));
+    const tiles: Column = {
+      title: "tiles",
+      hint: "Tiles whose time was computed",
+      number: true,
+      width: "3.2em",
+      text: (row) => (kernels[row].m.length ? count(kernels[row].evaluations) : "–"),
+      key: (row) => kernels[row].evaluations,
+    };
+    // The dearest with a landscape is shown first.
+    this.#kernels.set(kernels, strings, [tiles], kernels.findIndex((kernel) => kernel.m.length > 0));
     this.#show();
   }
 
@@ -106,14 +102,14 @@ class TilingPanel implements Panel {
   }
 
   #kernel(): TiledKernel | undefined {
-    return this.#tiling?.kernels[this.#chosen];
+    return this.#tiling?.kernels[this.#kernels.chosen];
   }
 
   #show(): void {
     const kernel = this.#kernel();
     const tiling = this.#tiling;
     if (!kernel || !tiling) return;
-    this.#kernels.select(this.#chosen);
+    this.#pick(-1);
     const table = this.#view.value === "table";
     const none = kernel.m.length === 0;
     this.#picture.strings = tiling.strings;
@@ -142,6 +138,7 @@ class TilingPanel implements Panel {
       best >= 0 && soft(gap < 5e-4 ? ", as fast as any that was looked at" : `, ${percent(gap)} longer than the fastest, ${tileText(kernel, best, kernel.k[best])}, ${us(best)}${tiling.mode === "library" ? "; tiling_mode fast looks for such" : ""}`),
       kernel.m.length > 0 && soft(` · ${count(landscape.fitting)} of ${plural(kernel.m.length, "block")} fit, ${plural(kernel.evaluations, "tile")} looked at`),
       tiling.more > 0 && soft(` · ${plural(tiling.more, "cheaper kernel")} not listed`),
+      this.#kernels.astray && warning("the chosen node is none of these kernels"),
     );
     this.#picture.surface.describe(`Tiling landscape of ${tiling.strings[kernel.name]}: ${plural(kernel.m.length, "block")}. The table view lists every one.`);
   }
@@ -155,7 +152,7 @@ class TilingPanel implements Panel {
     const unseen = landscape.fitting > landscape.looked ? [h("li", {}, h("i", { class: "gxt-letter", text: "·", "aria-hidden": "true" }), "fits, not looked at")] : [];
     const ks = [...new Set(kernel.k)].sort((a, b) => a - b);
     const stops = Array.from({ length: 6 }, (_, i) => ramp(i / 5)).join(", ");
-    const [dark, light] = this.#view.value === "k" ? [`k ${ks[0] ?? ""}`, `${ks[ks.length - 1] ?? ""}`] : ["4 times as long, or more", "as fast as can be"];
+    const [dark, light] = this.#view.value === "k" ? [`k ${ks[0] ?? ""}`, `${ks[ks.length - 1] ?? ""}`] : ["≥ 4 × as long", "fastest"];
     const scale = h("li", {}, dark, h("i", { class: "gxt-ramp", style: { background: `linear-gradient(to right, ${stops})` }, "aria-hidden": "true" }), light);
     const list = legend(keys);
     list.prepend(scale);
@@ -207,35 +204,39 @@ class TilingPanel implements Panel {
     ];
   }
 
-  #follow(): void {
-    const { node } = this.store.cursor;
-    if (node === undefined || !this.#tiling) return;
-    const is = becomes(this.store.parts.nodes, node);
-    const found = this.#tiling.kernels.findIndex((kernel) => kernel.alike.some(is));
-    if (found < 0 || found === this.#chosen) return;
-    this.#chosen = found;
-    this.#show();
-  }
-
-  #choose(row: number): void {
-    this.#chosen = row;
-    this.#show();
-    const node = this.#kernel()?.alike.find((one) => one >= 0);
-    const { node: now } = this.store.cursor;
-    if (node !== undefined && !(now !== undefined && this.#kernel()?.alike.includes(now))) this.store.move({ node, value: undefined, position: undefined });
+  /** A tile that was clicked on stays beside; -1 for none. */
+  #pick(tile: number): void {
+    const kernel = this.#kernel();
+    this.#picture.pick(tile);
+    this.#tiles.select(tile);
+    this.#picked.hidden = !kernel || tile < 0;
+    if (!kernel || tile < 0) return;
+    const { lines, note } = this.#linesOf(kernel, tile);
+    fill(
+      this.#picked,
+      h("div", {}, h("b", { text: `Block ${blockText(kernel, tile)}` }), h("button", { type: "button", class: "gx-link gxt-close", text: "release", onclick: () => this.#pick(-1) })),
+      ...lines.map(([name, value]) => h("div", { class: "gxt-fact" }, h("span", { class: "gxt-soft", text: name }), h("span", { text: value }))),
+      note && h("div", { class: "gxt-soft", text: note }),
+    );
   }
 
   #tell(tile: number, x: number, y: number): void {
     const kernel = this.#kernel();
-    if (!kernel || !this.#tiling || tile < 0) return this.#tip.hide();
+    if (!kernel || tile < 0) return this.#tip.hide();
+    const { lines, note } = this.#linesOf(kernel, tile);
+    this.#tip.show(x, y + this.#picture.surface.element.offsetTop, blockText(kernel, tile), lines, note);
+  }
+
+  #linesOf(kernel: TiledKernel, tile: number): { lines: Line[]; note: string } {
     const us = kernel.time_us[tile];
     const lines: Line[] = [];
     const best = kernel.best >= 0 ? kernel.time_us[kernel.best] : NaN;
-    if (Number.isFinite(us)) lines.push(["time", `${time(us)} (simulated), ${(us / best).toFixed(2)} × the fastest`], ["best k", String(kernel.k[tile])]);
-    else if (kernel.blocker[tile] >= 0) lines.push(["does not fit", `${this.#tiling.strings[kernel.blocker[tile]].toUpperCase()} is too small`]);
+    const to = (other: number): string => `${(us / other).toFixed(2)} ×`;
+    if (Number.isFinite(us)) lines.push(["time", `${time(us)} (simulated), ${to(best)} the fastest${kernel.chosen >= 0 ? `, ${to(kernel.chosen_us)} the one taken` : ""}`], ["best k", String(kernel.k[tile])]);
+    else if (kernel.blocker[tile] >= 0) lines.push(["does not fit", `${(this.#tiling?.strings[kernel.blocker[tile]] ?? "").toUpperCase()} is too small, even with the shortest sums (k ${kernel.k[tile]})`]);
     else lines.push(["time", "fits; the search did not look at it"]);
     const note = tile === kernel.chosen ? `Of this block the tile with k ${kernel.chosen_k} is taken: ${time(kernel.chosen_us)}.` : tile === kernel.best ? "The fastest tile that was looked at." : "";
-    this.#tip.show(x, y + this.#picture.surface.element.offsetTop, blockText(kernel, tile), lines, note);
+    return { lines, note };
   }
 }
 

@@ -24,14 +24,26 @@ export class TilingPicture {
   #ks: number[] = [];
   #shows: "time" | "k" = "time";
   #hovered = -1;
+  #picked = -1;
   readonly #stop: () => void;
 
-  constructor(private readonly told: (tile: number, x: number, y: number) => void) {
+  constructor(
+    private readonly told: (tile: number, x: number, y: number) => void,
+    private readonly picked: (tile: number) => void,
+  ) {
     this.surface = new Surface("Tiling landscape", (drawing) => this.#picture(drawing), (drawing) => this.#marks(drawing));
     this.#stop = listen(this.surface.canvas, {
       hover: (px, py) => this.#hover(px, py),
       leave: () => this.#hover(-1, -1),
+      click: (px, py) => this.picked(this.#tileAt(px, py)),
     });
+    this.surface.canvas.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  /** Marks a tile that is looked at; -1 for none. */
+  pick(tile: number): void {
+    this.#picked = tile;
+    this.surface.remark();
   }
 
   set(kernel: TiledKernel, shows: "time" | "k"): Landscape {
@@ -67,20 +79,41 @@ export class TilingPicture {
     return [x0, y0, x1 - x0, y1 - y0];
   }
 
-  #hover(px: number, py: number): void {
+  #tileAt(px: number, py: number): number {
     const landscape = this.#landscape;
-    let tile = -1;
-    if (landscape?.ms.length) {
-      const plot = this.#plot();
-      const column = cellAt(this.#xs, (px - plot.left) / (plot.right - plot.left));
-      const row = cellAt(this.#ys, (plot.bottom - py) / (plot.bottom - plot.top));
-      if (row >= 0 && column >= 0) tile = landscape.cells[row * landscape.ns.length + column];
-    }
+    if (!landscape?.ms.length) return -1;
+    const plot = this.#plot();
+    const column = cellAt(this.#xs, (px - plot.left) / (plot.right - plot.left));
+    const row = cellAt(this.#ys, (plot.bottom - py) / (plot.bottom - plot.top));
+    return row >= 0 && column >= 0 ? landscape.cells[row * landscape.ns.length + column] : -1;
+  }
+
+  #hover(px: number, py: number): void {
+    const tile = this.#tileAt(px, py);
     if (tile !== this.#hovered) {
       this.#hovered = tile;
       this.surface.remark();
     }
     this.told(tile, px, py);
+  }
+
+  /** Arrows go from block to block, from the one that is taken; Escape releases. */
+  #key(event: KeyboardEvent): void {
+    const by: Record<string, readonly [row: number, column: number]> = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const way = by[event.key];
+    const [kernel, landscape] = [this.#kernel, this.#landscape];
+    if (!kernel || !landscape?.ms.length || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && this.#picked >= 0) this.picked(-1);
+    else if (way) {
+      const cell = cellOf(landscape, kernel, this.#picked) ?? cellOf(landscape, kernel, kernel.chosen) ?? { row: 0, column: 0 };
+      const moved = this.#picked < 0 ? [0, 0] : way;
+      const row = Math.max(0, Math.min(landscape.ms.length - 1, cell.row + moved[0]));
+      const column = Math.max(0, Math.min(landscape.ns.length - 1, cell.column + moved[1]));
+      const tile = landscape.cells[row * landscape.ns.length + column];
+      if (tile >= 0) this.picked(tile);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   #picture({ context: c, palette: p }: Drawing): void {
@@ -193,6 +226,15 @@ export class TilingPicture {
       c.strokeStyle = p.ink;
       c.lineWidth = 1.5;
       c.stroke();
+    });
+    around(this.#picked, (x, y, w, h) => {
+      for (const [colour, dash] of [[p.surface, []], [p.ink, [4, 3]]] as const) {
+        c.setLineDash(dash);
+        c.strokeStyle = colour;
+        c.lineWidth = 2.5;
+        c.strokeRect(x, y, Math.max(5, w), Math.max(5, h));
+      }
+      c.setLineDash([]);
     });
     around(this.#hovered, (x, y, w, h) => {
       c.strokeStyle = p.ink;

@@ -84,7 +84,14 @@ class TimePanel implements Panel {
     this.#whole = whole;
     this.#grid = null;
     const parts = laps.filter((lap) => lap.level === 0).sort((a, b) => b.seconds - a.seconds);
-    this.#frame.say(strong(`compiled in ${seconds(whole)}`), soft(` · ${parts.map((lap) => `${lap.name} ${seconds(lap.seconds)} (${share(lap.seconds / whole)})`).join(", ")}`));
+    const slowest = this.#steps.reduce<StepRow | undefined>((a, step) => (a && a.seconds >= step.seconds ? a : step), undefined);
+    this.#frame.say(
+      strong(`compiled in ${seconds(whole)}`),
+      soft(" by this explorer on its own machine; what GE takes nobody has measured here · "),
+      slowest && `slowest: ${slowest.name} ${seconds(slowest.seconds)}`,
+      slowest && soft(`, ${share(slowest.seconds / (whole || 1))}: ${reasonOf(slowest)}`),
+      soft(` · ${parts.map((lap) => `${lap.name} ${seconds(lap.seconds)} (${share(lap.seconds / (whole || 1))})`).join(", ")}`),
+    );
     this.#surface.describe(`Compile time ${seconds(whole)}: ${parts.map((lap) => `${lap.name} ${share(lap.seconds / whole)}`).join(", ")}. The table below lists every step.`);
     this.#surface.redraw();
     this.#list();
@@ -107,7 +114,7 @@ class TimePanel implements Panel {
       title,
       hint,
       number: true,
-      width: "5.6em",
+      width: "4.6em",
       text: (row) => {
         const step = of(row);
         return step && get(step) ? count(get(step)) : "";
@@ -115,25 +122,24 @@ class TimePanel implements Panel {
       key: (row) => (of(row) ? get(steps[row]) : 0),
     });
     const columns: Column[] = [
-      { title: "step", width: "minmax(10.1em, 2fr)", text: (row) => of(row)?.name ?? `${plural(sum, "quiet step")}: nothing to do`, key: (row) => of(row)?.name ?? "~" },
-      { title: "GE's name", width: "minmax(7.8em, 1.6fr)", text: (row) => of(row)?.ge_name ?? "", key: (row) => of(row)?.ge_name ?? "~" },
-      { title: "stage", width: "6.2em", text: (row) => of(row)?.stage ?? "", key: (row) => of(row)?.stage ?? "~" },
-      { title: "kind", width: "4em", text: (row) => (of(row)?.kind === "stage" ? "" : (of(row)?.kind ?? "")), key: (row) => of(row)?.kind ?? "~" },
+      { title: "step", width: "minmax(9em, 2fr)", text: (row) => of(row)?.name ?? `${plural(sum, "quiet step")}: nothing to do`, key: (row) => of(row)?.name ?? "~" },
+      { title: "GE's name", hint: "What GE calls the pass, or the stage that it stands for", width: "minmax(6em, 1.6fr)", text: (row) => of(row)?.ge_name ?? "", key: (row) => of(row)?.ge_name ?? "~" },
+      { title: "stage", hint: "A pass or fusion rule of the passes, or another stage", width: "6.2em", text: (row) => stageText(of(row)), key: (row) => stageText(of(row)) || "~" },
       { title: "time", number: true, width: "minmax(6.7em, 1.2fr)", text: (row) => seconds(time(row)), key: time, bar: (row) => time(row) / most, colour: (row) => `var(--gx-${colourOf(of(row)?.stage ?? "")})` },
-      { title: "share", hint: "Of the whole compilation", number: true, width: "5em", text: (row) => share(time(row) / (whole || 1)), key: time },
+      { title: "share", hint: "Of the whole compilation", number: true, width: "4.4em", text: (row) => share(time(row) / (whole || 1)), key: time },
       number("tried", "Places that it looked at", (step) => step.tried),
       {
         title: "a try",
         hint: "Time for each place that it looked at",
         number: true,
-        width: "5.6em",
+        width: "5em",
         text: (row) => (of(row)?.tried ? seconds(steps[row].seconds / steps[row].tried) : ""),
         key: (row) => (of(row)?.tried ? steps[row].seconds / steps[row].tried : NaN),
       },
       number("rewrites", "Changes that it made", (step) => step.rewrites.node.length),
-      { title: "nodes", number: true, width: "9em", text: (row) => nodesText(of(row)), key: (row) => (of(row) ? steps[row].nodes_before - steps[row].nodes_after : 0) },
+      { title: "nodes", hint: "Before and after", number: true, width: "minmax(6.6em, 0.7fr)", text: (row) => nodesText(of(row)), key: (row) => (of(row) ? steps[row].nodes_before - steps[row].nodes_after : 0) },
     ];
-    this.#table.set(columns, Int32Array.from(rows), { column: 4, descending: true });
+    this.#table.set(columns, Int32Array.from(rows), { column: 3, descending: true });
   }
 
   #follow(): void {
@@ -185,7 +191,7 @@ class TimePanel implements Panel {
       [
         ["time", `${seconds(lap.seconds)}, ${share(lap.seconds / this.#whole)} of the compilation`],
         ["stage", lap.stage],
-        ...(step?.tried ? ([["tried", `${plural(step.tried, "place")}, ${seconds(step.seconds / step.tried)} each`]] as const) : []),
+        ...(step ? ([["because", reasonOf(step)]] as const) : []),
       ],
       step?.summary ?? "",
     );
@@ -223,7 +229,17 @@ class TimePanel implements Panel {
   }
 }
 
+/** Why a step takes its time, by what it went through. */
+export function reasonOf(step: StepRow): string {
+  const done = step.rewrites.node.length;
+  if (step.tried) return `${plural(step.tried, step.kind === "stage" ? "piece of work" : "place", step.kind === "stage" ? "pieces of work" : "places")}, ${seconds(step.seconds / step.tried)} each`;
+  if (done) return `${plural(done, "rewrite")}, ${seconds(step.seconds / done)} each`;
+  return step.nodes_before ? `${plural(step.nodes_before, "node")}, ${seconds(step.seconds / step.nodes_before)} each` : "it reads the model";
+}
+
 const colourOf = (stage: string): (typeof COLOURS)[number] => COLOURS[Math.max(0, STAGES.indexOf(stage)) % COLOURS.length];
+
+const stageText = (step: StepRow | undefined): string => (!step ? "" : step.kind === "rule" ? "fusion rule" : step.kind === "pass" ? "pass" : step.stage);
 
 function nodesText(step: StepRow | undefined): string {
   if (!step) return "";

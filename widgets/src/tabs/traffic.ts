@@ -6,12 +6,12 @@ import { UNITS } from "../core/palette.ts";
 import { bytes, change, count, percent, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
 import { Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
-import { errorOf, groupsOf, LEVEL_NAMES, LEVELS, sum, unitsOf, type Group } from "./kernels.ts";
-import { all, Table, type Column } from "./table.ts";
+import { errorOf, groupsOf, hits, LEVEL_NAMES, LEVELS, sum, unitsOf, wastedOf, type Group } from "./kernels.ts";
+import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip } from "./tooltip.ts";
 import { TrafficPicture } from "./traffic_picture.ts";
-import { becomes } from "./versions.ts";
-import { noPrice, plural, within } from "./words.ts";
+import { meant } from "./versions.ts";
+import { noPrice, plural, share, within } from "./words.ts";
 
 type By = "kernel" | "type" | "family";
 
@@ -73,23 +73,34 @@ class TrafficPanel implements Panel {
     this.#total(cost);
     const seen = [...new Set(this.#units)].sort();
     const keys: Key[] = seen.map((unit) => ({ text: UNITS[unit].label, colour: `--gx-${UNITS[unit].name}` }));
-    fill(this.#keys, legend([...keys, { text: "compulsory: inputs and outputs once", colour: "--gx-ink", mark: "line" }]));
+    fill(this.#keys, legend([...keys, { text: "compulsory: inputs and outputs once", colour: "--gx-ink", mark: "line" }, ...(this.#wasted(cost) ? [{ text: "wasted: above it", colour: "--gx-bad", mark: "hatched" as const }] : [])]));
     this.#look();
   }
 
   #say(cost: CostPart): void {
     const [hbm, least] = [sum(cost.hbm_bytes), sum(cost.compulsory_bytes)];
-    const against = hbm >= least ? `${percent(least ? hbm / least - 1 : 0)} more than compulsory (${bytes(least)})` : `L2 keeps ${bytes(least - hbm)} of the compulsory ${bytes(least)} from it`;
+    const [wasted, l2] = [this.#wasted(cost), sum(cost.l2_bytes)];
+    const kept = Math.max(0, least - (hbm - wasted));
     const { unfused } = cost;
     const before = unfused.hbm_bytes;
     this.#frame.say(
       strong(`HBM ${bytes(hbm)}`),
       ` ${within(errorOf(cost, [...all(cost.name.length)]))}`,
-      soft(` · ${against}`),
-      before !== null && soft(` · before all passes ${bytes(before)} in ${count(unfused.kernels)} kernels: ${change(hbm, before)}`),
+      wasted > 0 ? ` · ${bytes(wasted)} (${share(wasted / (hbm || 1))}) wasted: above compulsory` : " · nothing wasted",
+      l2 > 0 && ` · L2 serves ${share(hits(l2, hbm))} of ${bytes(l2)}`,
+      kept > 0 && soft(`, and keeps ${bytes(kept)} of the compulsory ${bytes(least)} from HBM`),
+      before !== null && soft(` · before all passes ${bytes(before)} in ${plural(unfused.kernels ?? 0, "kernel")}: ${change(hbm, before)}`),
       cost.unpriced.length > 0 && soft(` · ${plural(cost.unpriced.length, "kernel")} without a price left out`),
     );
-    this.#picture.surface.describe(`Bytes through ${LEVELS.map((level) => LEVEL_NAMES[level]).join(", ")} by kernel. The table lists every kernel.`);
+    this.#picture.surface.describe(
+      `Bytes through ${LEVELS.map((level) => LEVEL_NAMES[level]).join(", ")} by kernel. Left and right go from kernel to kernel, Enter chooses; the table lists every kernel.`,
+    );
+  }
+
+  #wasted(cost: CostPart): number {
+    let all = 0;
+    for (let i = 0; i < cost.name.length; i++) all += wastedOf(cost, i);
+    return all;
   }
 
   #total(cost: CostPart): void {
@@ -99,7 +110,7 @@ class TrafficPanel implements Panel {
     const row = (text: string, size: number, colour: string, note = ""): HTMLElement =>
       h(
         "div",
-        { class: "gxt-total" },
+        { class: "gxt-total", title: `${text}: ${bytes(size)}, ${note}` },
         h("span", { text }),
         h("i", { class: "gxt-meter", style: { "--gxt-share": `${(size / most) * 100}%`, "--gxt-colour": colour }, "aria-hidden": "true" }),
         h("b", { text: bytes(size) }),
@@ -131,31 +142,33 @@ class TrafficPanel implements Panel {
     const groups = this.#groups;
     const single = this.#by.value === "kernel";
     const colour = (row: number): string => `var(--gx-${UNITS[this.#units[groups[row].kernels[0]]].name})`;
-    const size = (title: string, hint: string, of: (group: Group) => number): Column => {
-      const most = groups.reduce((a, group) => Math.max(a, of(group)), 1);
-      return { title, hint, number: true, width: "minmax(5.5em, 1fr)", text: (row) => bytes(of(groups[row])), key: (row) => of(groups[row]), bar: (row) => of(groups[row]) / most, colour };
-    };
-    const name: Column = { title: single ? "kernel" : this.#by.value, width: "minmax(6.7em, 1.6fr)", text: (row) => groups[row].name, key: (row) => groups[row].name };
-    const number: Column = { title: "kernels", number: true, width: "4.5em", text: (row) => count(groups[row].kernels.length), key: (row) => groups[row].kernels.length };
-    const levels = LEVELS.map((level) => size(LEVEL_NAMES[level], `Bytes through ${LEVEL_NAMES[level]}`, (group) => group.bytes[level]));
-    if (!whole) return [name, ...(single ? [] : [number]), levels[0], levels[1]];
+    const size = (title: string, hint: string, of: (group: Group) => number): Column =>
+      amount({ title, hint, width: "minmax(5em, 1fr)", of: (row) => of(groups[row]), text: bytes, colour, rows: groups.length });
+    const name = words(single ? "kernel" : this.#by.value, "minmax(6em, 1.6fr)", (row) => groups[row].name);
+    const number = amount({ title: "kernels", width: "4.5em", of: (row) => groups[row].kernels.length, text: count });
+    const [hbm, ...others] = LEVELS.map((level) => size(LEVEL_NAMES[level], `Bytes through ${LEVEL_NAMES[level]}`, (group) => group.bytes[level]));
+    const wasted: Column = { ...size("wasted", "Bytes of HBM beyond every input and output once: something is read again, or spilled", (group) => group.wasted), colour: () => "var(--gx-bad)" };
+    const served = amount({ title: "L2 hits", hint: "Share of the bytes asked of L2 that it serves without HBM", width: "4.6em", of: (row) => hits(groups[row].bytes.l2, groups[row].bytes.hbm), text: (x) => percent(x, 0) });
+    if (!whole) return single ? [name, hbm, wasted, served] : [name, number, hbm, wasted];
     return [
       name,
-      single ? { title: "type", width: "minmax(5.6em, 1fr)", text: (row) => cost.strings[cost.type[row]], key: (row) => cost.strings[cost.type[row]] } : number,
-      ...levels,
+      single ? words("type", "minmax(5.6em, 1fr)", (row) => cost.strings[cost.type[row]]) : number,
+      hbm,
+      wasted,
+      ...others,
+      served,
       size("compulsory", "Every input and output of the kernel once", (group) => group.compulsory),
-      { title: "HBM / compulsory", hint: "Below 1: L2 held some of it; above 1: something is read again", number: true, width: "9em", text: (row) => ratio(groups[row]).toFixed(2), key: (row) => ratio(groups[row]) },
-      { title: "time", number: true, width: "5.6em", text: (row) => time(groups[row].us), key: (row) => groups[row].us },
-      { title: "error", hint: "Nine of ten published points of the family lie within", number: true, width: "5em", text: (row) => within(errorOf(cost, groups[row].kernels), true) },
+      amount({ title: "HBM / compulsory", hint: "Below 1: L2 held some of it; above 1: something is read again", width: "10em", of: (row) => ratio(groups[row]), text: (x) => (Number.isFinite(x) ? x.toFixed(2) : "–") }),
+      amount({ title: "time", width: "5.6em", of: (row) => groups[row].us, text: time }),
+      { title: "error", hint: "Nine of ten published points of the family lie within", number: true, width: "5em", text: (row) => within(errorOf(cost, groups[row].kernels), true), key: (row) => errorOf(cost, groups[row].kernels) ?? NaN },
     ];
   }
 
   #follow(): void {
     const cost = this.#cost;
     if (!cost || noPrice(cost)) return;
-    const { node } = this.store.cursor;
     const kernels: number[] = [];
-    const is = node === undefined ? null : becomes(this.store.parts.nodes, node);
+    const is = meant(this.store.parts, this.store.cursor);
     if (is) cost.node.forEach((of, i) => is(of) && kernels.push(i));
     this.#picture.light(kernels, !this.#own);
     const [first] = kernels;
@@ -181,7 +194,8 @@ class TrafficPanel implements Panel {
       [
         ["type", cost.strings[cost.type[i]]],
         ["HBM", `${bytes(cost.hbm_bytes[i])}, compulsory ${bytes(cost.compulsory_bytes[i])}`],
-        ["L2", bytes(cost.l2_bytes[i])],
+        ...(wastedOf(cost, i) > 0 ? ([["wasted", bytes(wastedOf(cost, i))]] as const) : []),
+        ["L2", `${bytes(cost.l2_bytes[i])}, of which it serves ${percent(hits(cost.l2_bytes[i], cost.hbm_bytes[i]), 0)} itself`],
         ["L1", bytes(cost.l1_bytes[i])],
         ["UB", bytes(cost.ub_bytes[i])],
         ["time", `${time(cost.latency_us[i])} ${within(cost.error[i])}`],

@@ -4,7 +4,7 @@ import type { CostPart } from "../core/document.ts";
 import type { Palette } from "../core/palette.ts";
 import { bytes, count } from "../core/units.ts";
 import { bottomAxis, clipped, haloed, leftAxis, type Plot } from "./axis.ts";
-import { fillOf } from "./brush.ts";
+import { fillOf, hatch } from "./brush.ts";
 import { listen } from "./gestures.ts";
 import { bytesOf, LEVEL_NAMES, LEVELS, sum, type Level } from "./kernels.ts";
 import { Minimap } from "./minimap.ts";
@@ -54,6 +54,8 @@ export class TrafficPicture {
         const kernel = this.#at(px);
         if (kernel >= 0) this.told.choose(kernel);
       },
+      step: (dx) => dx && this.#step(dx),
+      enter: () => this.#hovered >= 0 && this.told.choose(this.#hovered),
     });
   }
 
@@ -124,6 +126,16 @@ export class TrafficPicture {
     this.told.hover(kernel, px, py);
   }
 
+  /** An arrow key: to the kernel beside the one that is lit, or else to the first in view. */
+  #step(by: number): void {
+    const now = this.#hovered >= 0 ? this.#hovered : this.#chosen[0];
+    const place = now === undefined ? Math.ceil(this.#x.low) : this.#rank[now] + by;
+    if (place < 0 || place >= this.#order.length) return;
+    if (!isWhole(this.#x, this.#whole)) this.#show(showing(this.#x, place, place + 1, this.#whole));
+    this.point(this.#order[place]);
+    this.told.hover(this.#order[place], this.#scale().to(place + 0.5), this.#plots()[0].top);
+  }
+
   #plots(): Plot[] {
     const { width, height } = this.surface;
     // Four strips need some height; with less, the two levels outside of the cores are shown.
@@ -161,6 +173,11 @@ export class TrafficPicture {
           const top = y.to(values[i] || 0);
           c.fillRect(left, top, wide - gap, plot.bottom - top);
           if (!least) continue;
+          const wasted = y.to(least[i] || 0) - top;
+          if (wasted > 1 && wide < 5) {
+            c.fillStyle = p.bad;
+            c.fillRect(left, top, wide - gap, wasted);
+          } else if (wasted > 1) hatch(c, left, top, wide - gap, wasted, p.bad);
           c.fillStyle = p.ink;
           c.fillRect(left, y.to(least[i] || 0) - 1, wide - gap, 2);
         }

@@ -1,6 +1,6 @@
 /** A node through the steps: its other versions, or what has become of it, by name and by the source nodes that it is of. */
 
-import type { NodeId, NodesPart } from "../core/document.ts";
+import type { NodeId, NodesPart, ValueId } from "../core/document.ts";
 
 /**
  * Tells of the nodes of the end whether one is what a chosen node has become: a version of it (versions share their
@@ -21,3 +21,15 @@ export function becomes(nodes: NodesPart | undefined, chosen: NodeId): (node: No
 }
 
 const originsOf = (nodes: NodesPart, node: NodeId): Int32Array => nodes.origin.subarray(nodes.origin_at[node], nodes.origin_at[node + 1]);
+
+/** Tells of the nodes of the end whether the cursor means one: what it stands on, or what writes the tensor that it is on. */
+export function meant(parts: { nodes?: NodesPart }, cursor: { node?: NodeId; value?: ValueId }): ((node: NodeId) => boolean) | null {
+  const { nodes } = parts;
+  if (cursor.node !== undefined) return becomes(nodes, cursor.node);
+  if (cursor.value === undefined || !nodes) return null;
+  const last = nodes.gone.reduce((a, b) => Math.max(a, b), -1);
+  for (let i = 0; i < nodes.name.length; i++) {
+    if (nodes.gone[i] === last && nodes.outputs.subarray(nodes.outputs_at[i], nodes.outputs_at[i + 1]).includes(cursor.value)) return (node) => node === i;
+  }
+  return null;
+}

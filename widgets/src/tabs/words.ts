@@ -29,3 +29,8 @@ export function noPrice(cost: CostPart | undefined): string | null {
   const why = cost.unpriced_reason?.length ? `: ${cost.strings[cost.unpriced_reason[0]]}` : "";
   return `No kernel has a price: ${plural(cost.unpriced.length, "kernel")} (${names}${cost.unpriced.length > 3 ? ", …" : ""})${why}. Give the inputs' shapes to price a dynamic model.`;
 }
+
+/** A text of any length with its middle left out, so that both ends can be read. */
+export function shortened(text: string, most = 160): string {
+  return text.length > most ? `${text.slice(0, most >> 1)}…${text.slice(-(most >> 1))}` : text;
+}

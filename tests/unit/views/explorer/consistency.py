@@ -17,7 +17,7 @@ TEXTS: Mapping[str, Mapping[str, bool]] = {
     | {"holder": True},
     "values": dict.fromkeys(("name", "dtype", "shape"), False),
     "memory": dict.fromkeys(("name", "kind"), False),
-    "schedule": dict.fromkeys(("name", "core", "event_reason"), False),
+    "schedule": dict.fromkeys(("name", "core", "event_reason", "held_why"), False) | {"held_tensor": True},
     "cost": dict.fromkeys(("name", "type", "family", "bound", "unpriced", "unpriced_reason"), False)
     | dict.fromkeys(("tile", "warning"), True),
 }
@@ -193,8 +193,8 @@ def _planners(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
 
 
 def _schedule(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
-    columns = ("node", "name", "stream", "core", "start_us", "duration_us", "slack_us", "critical")
-    yield from _lengths(part, *columns)
+    columns = "node name stream core start_us duration_us slack_us wait_us held_by held_why held_tensor critical"
+    yield from _lengths(part, *columns.split())
     yield from _lengths(part, "event_from", "event_to", "event_reason")
     tasks = len(part["node"])
     yield from _within("node", part["node"], nodes)
@@ -204,6 +204,10 @@ def _schedule(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
     ends = part["start_us"] + part["duration_us"]
     if tasks and not np.isclose(ends.max(), part["makespan_us"]):
         yield "the makespan is not where the last task ends"
+    held = part["held_by"] >= 0
+    yield from _within("held_by", part["held_by"][held], tasks)
+    if not np.allclose(part["start_us"], np.where(held, ends[part["held_by"]], 0)):
+        yield "a task does not start where the one that holds it ends"
 
 
 def _cost(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
@@ -233,9 +237,15 @@ def _tiling(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
 
 def _kernel(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
     texts = len(part["strings"])
+    for lacking in part["missing"]:
+        yield from _within("alike", lacking["alike"], nodes)
+        if not part["strings"][lacking["reason"]]:
+            yield "there is no program, and nobody says why"
     for program in part["programs"]:
         steps = program["steps"]
-        yield from _lengths(steps, *steps)
+        yield from _lengths(steps, *(name for name in steps if not name.startswith("reads")))
+        yield from _offsets("reads", steps["reads_at"], len(steps["line"]), len(steps["reads"]))
+        yield from _within("reads", steps["reads"], len(program["buffers"]))
         yield from _within("program", np.array([program[name] for name in ("name", "type", "text", "tile")]), texts)
         yield from _within("lines", program["lines"], texts)
         yield from _within("alike", program["alike"], nodes)
@@ -243,9 +253,11 @@ def _kernel(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
         yield from _within("buffer", steps["buffer"], len(program["buffers"]))
         yield from _within("path", steps["path"], len(program["paths"]), maybe=True)
         yield from _within("block", steps["block"], program["blocks"], maybe=True)
-        for text in ("where", "content"):
+        for text in ("where", "content", "pipe"):
             yield from _within(text, steps[text], texts)
         copies = np.array([buffer["copies"] for buffer in program["buffers"]])
+        if (steps["reads_copy"] >= copies[steps["reads"]]).any():
+            yield "a copy is read that the buffer does not have"
         if (steps["copy"] >= copies[steps["buffer"]]).any():
             yield "a copy is written that the buffer does not have"
         sizes = np.array([buffer["copy_bytes"] for buffer in program["buffers"]])
@@ -263,8 +275,35 @@ def _rules(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
             yield f"{part['name'][row]} is not step {step}"
 
 
+def _course(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
+    yield from _lengths(part, *part)
+    if len(part["kernels"]) != len(parts["steps"]["steps"]):
+        yield "the course has other steps"
+    if (np.isnan(part["latency_us"]) != (part["unpriced"] < 0)).any():
+        yield "a step has a price and was not costed, or the other way round"
+    if (part["launch_us"] > part["latency_us"]).any():
+        yield "launches take longer than the kernels"
+
+
 def _log(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
+    steps = parts["steps"]["steps"]
+    yield from _lengths(part, *(name for name in part if name != "strings"))
+    for column in ("level", "stage", "place"):
+        yield from _within(f"log.{column}", part[column], len(part["strings"]))
+    yield from _within("log.step", part["step"], len(steps), maybe=True)
+    yield from _within("log.node", part["node"], nodes, maybe=True)
+    for row, step in enumerate(part["step"].tolist()):
+        for kind in ("rewrite", "reject"):
+            if part[kind][row] >= (len(steps[step][f"{kind}s"]["node"]) if step >= 0 else 0):
+                yield f"line {row} tells a {kind} that step {step} does not have"
     yield from (f"a line ends within: {line!r:.50}" for line in part["lines"] if "\n" in line)
+
+
+def _sources(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
+    yield from _lengths(part, "name", "text")
+    acted = {s["name"] for s in parts["steps"]["steps"] if len(s["rewrites"]["node"]) or len(s["rejects"]["node"])}
+    yield from (f"{name} did nothing, and its code is kept" for name in part["name"] if name not in acted)
+    yield from (f"{text[:40]!r} is no class" for text in part["text"] if not text.lstrip().startswith("class "))
 
 
 _CHECKS = {
@@ -280,5 +319,7 @@ _CHECKS = {
     "tiling": _tiling,
     "kernel": _kernel,
     "rules": _rules,
+    "course": _course,
+    "sources": _sources,
     "log": _log,
 }

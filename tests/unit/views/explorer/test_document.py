@@ -21,7 +21,7 @@ from gexplorer.passes.manager import all_passes, run_passes
 from gexplorer.passes.switches import PRESETS
 from gexplorer.render.document import document, document_of_failure, document_of_trace
 from gexplorer.trace.records import Step
-from gexplorer.views.pack import part_hash, unpack
+from gexplorer.views.pack import part_hash
 from tests.graphs import GraphMaker
 from tests.random_models import ModelMaker
 from tests.small_models import build
@@ -57,7 +57,7 @@ def parts(compiled):
 
 def test_every_part_of_the_contract_is_there_and_consistent(parts):
     assert faults(parts) == []
-    names = "head steps nodes values scenes memory planners schedule cost tiling kernel rules log"
+    names = "head steps nodes values scenes memory planners schedule cost course tiling kernel rules sources log"
     assert list(parts) == names.split()
 
 
@@ -251,7 +251,7 @@ def test_a_change_that_touches_something_is_seen(compiled):
 
 def test_parts_on_demand_are_not_made_unasked(compiled):
     found = document(compiled)
-    assert set(found.on_demand) == {"planners", "tiling", "kernel"}
+    assert set(found.on_demand) == {"planners", "course", "tiling", "kernel", "sources"}
     _ = found.hashes
     other = document(compiled.replace(memory="fast"), previous=found)
     assert "planners" in other.parts
@@ -297,8 +297,3 @@ def test_the_page_of_a_thousand_nodes_is_small():
     found = document(gx.compile("bert-base"))
     size = sum(len(gzip.compress(found.parts[name], 6)) for name in found.parts if name not in found.on_demand)
     assert size < 400_000
-
-
-def test_changes_that_the_page_can_show_are_listed(compiled):
-    found = document(compiled, variants=['{"memory":"safe"}'])
-    assert unpack(found.parts["head"])["variants"] == ['{"memory":"safe"}']

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gexplorer as gx
+from gexplorer.cost.graph import UncostedRow, cost_of
 from gexplorer.ir.graph import Node
 from gexplorer.kernels.count import count
 from gexplorer.kernels.gemm_kernel import GemmTile
@@ -20,6 +21,7 @@ from gexplorer.passes.fusion.switch_file import read_switch_file
 from gexplorer.passes.manager import all_passes, plan
 from gexplorer.render.document import document
 from gexplorer.views.explorer.copies import atc_line, copies, python_text, switch_file
+from gexplorer.views.explorer.course import course_of, course_part, known_costs, saved_bytes
 from gexplorer.views.explorer.figures import kernels_by_step
 from gexplorer.views.explorer.nodes import Unit, unit_of
 from gexplorer.views.explorer.numbering import Numbering
@@ -93,6 +95,83 @@ def test_the_course_begins_before_the_passes_and_ends_with_the_cost(compiled, pa
     assert np.nansum(saved) == pytest.approx(traffic["first"] - traffic["value"])
     fused = parts["rules"]["effective"] > 0
     assert not np.isnan(saved[fused]).any()
+
+
+def test_what_a_rule_brought_is_what_the_graph_cost_before_it_less_after(compiled, parts):
+    course, chip, tiling = parts["course"], compiled.cost.chip, compiled.cost.tiling
+    step = next(position for position, step in enumerate(compiled.steps) if step.name == "flash_attention")
+    for position in (step - 1, step):
+        alone = cost_of(compiled.steps[position].after, chip, tiling=tiling)
+        for key in ("latency_us", "launch_us", "hbm_bytes", "l2_bytes"):
+            assert course[key][position] == pytest.approx(getattr(alone, key), rel=1e-12), key
+    assert course["kernels"].tolist() == [len(kernels(step.after)) for step in compiled.steps]
+    assert course["latency_us"][step] < course["latency_us"][step - 1]
+    assert course["kernels"][step] < course["kernels"][step - 1]
+    assert course["latency_us"][-1] == compiled.cost.latency_us
+
+
+def test_what_the_memory_plan_spares_is_no_rules_work():
+    """Its share of the cost stands at its own step: the last pass's graph costs what its kernels cost one by one."""
+    compiled = gx.compile(build()["image"])
+    plain = cost_of(compiled.steps[-1].after, compiled.cost.chip, tiling=compiled.cost.tiling)
+    course = course_of(compiled.steps, replace(compiled.cost, rows=compiled.cost.rows[:-1]))
+    passes = [position for position, step in enumerate(compiled.steps) if step.stage == "passes"]
+    assert course[passes[-1]].latency_us == pytest.approx(plain.latency_us, rel=1e-12)
+    assert course[passes[-1] + 1].latency_us == sum(row.total_us for row in compiled.cost.rows[:-1])
+
+
+def test_a_course_takes_over_what_is_known_of_passes(compiled, monkeypatch):
+    course = course_of(compiled.steps, compiled.cost)
+    known = known_costs(compiled.steps, course, compiled.cost)
+    monkeypatch.setattr("gexplorer.views.explorer.course.cost_of", None)  # nothing is left to be costed
+    assert course_of(compiled.steps, compiled.cost, known) == course
+    other = gx.compile("qwen2.5-7b:small=true,layers=2", soc="Ascend910A").cost
+    assert known_costs(compiled.steps, course, other) == {}
+
+
+def test_steps_are_only_compared_where_the_same_kernels_have_a_price(compiled):
+    course = list(course_of(compiled.steps, compiled.cost))
+    step = next(position for position, step in enumerate(compiled.steps) if step.name == "flash_attention")
+    count = np.zeros(len(course))
+    assert course_part(compiled.steps, tuple(course), count)["comparable"][step] == 1
+    cost = course[step]
+    course[step] = replace(cost, uncosted=(UncostedRow(cost.rows[0].node, "Odd", "nobody knows"),))
+    found = course_part(compiled.steps, tuple(course), count)
+    assert (found["comparable"][step], found["unpriced"][step]) == (0, 1)
+    assert saved_bytes(tuple(course), step) is None
+    assert course_part(compiled.steps, (), count)["unpriced"].tolist() == [-1] * len(compiled.steps)
+
+
+def test_near_misses_say_what_they_would_keep_out_of_memory():
+    compiled = gx.compile("bert-base:layers=2")
+    found = unpack(document(compiled).parts["rules"])
+    steps = unpack(document(compiled).parts["steps"])["steps"]
+    for row, name in enumerate(found["name"]):
+        misses = compiled.why(name)
+        sizes = [0 if miss.settled else np.nan if miss.freed_bytes is None else miss.freed_bytes for miss in misses]
+        if found["step"][row] < 0 or not found["is_fusion"][row]:
+            assert np.isnan(found["freed_bytes"][row])
+            continue
+        np.testing.assert_array_equal(steps[found["step"][row]]["rejects"]["freed_bytes"], sizes)
+        once = {miss.blocker or miss.node: size for miss, size in zip(misses, sizes, strict=True) if size == size}
+        assert np.nan_to_num(found["freed_bytes"][row]) == sum(once.values())
+    assert np.nansum(found["freed_bytes"]) > 0
+
+
+def test_what_a_later_rule_fused_is_not_left_to_be_kept_out_of_memory():
+    """The zoo's weights have no values, so no BatchNormalization goes into them; the epilogue takes every one later."""
+    compiled = gx.compile("resnet50")
+    found = unpack(document(compiled).parts["rules"])
+    row = found["name"].index("conv_batchnorm")
+    assert found["near"][row] > 50
+    assert all(miss.freed_bytes > 0 and miss.settled for miss in compiled.why("conv_batchnorm"))
+    assert found["freed_bytes"][row] == 0
+
+
+def test_a_rule_says_at_which_operators_it_looks(parts):
+    looks = dict(zip(parts["rules"]["name"], parts["rules"]["ends_in"], strict=True))
+    assert looks["matmul_bias"] == "Add, Sum"
+    assert looks["constant_folding"] == ""
 
 
 def test_without_the_course_nobody_invents_it(compiled):
@@ -293,3 +372,51 @@ def test_a_sum_that_leaves_something_out_says_at_least():
     assert free["latency_us"] == "latency, at least"
     assert free["hbm_bytes"] == "HBM, at least"
     assert free["pool_bytes"] == "pool, at least"
+
+
+def test_an_instruction_reads_only_what_was_written_before(parts):
+    """Memory apart; and what the cube adds to was there before, though not in the first turn of a sum."""
+    strings = parts["kernel"]["strings"]
+    for program in parts["kernel"]["programs"]:
+        steps, buffers = program["steps"], program["buffers"]
+        written: set[tuple[int, int]] = set()
+        for step in range(len(steps["line"])):
+            pair = slice(steps["reads_at"][step], steps["reads_at"][step + 1])
+            for source in zip(steps["reads"][pair].tolist(), steps["reads_copy"][pair].tolist(), strict=True):
+                assert buffers[source[0]]["level"] == "gm" or source in written, (strings[program["name"]], step)
+            target = (int(steps["buffer"][step]), int(steps["copy"][step]))
+            if strings[steps["pipe"][step]] == "cube":
+                adds = strings[steps["content"][step]].startswith("+ ")
+                assert (target[0] in steps["reads"][pair]) == adds
+            written.add(target)
+    assert {strings[pipe] for p in parts["kernel"]["programs"] for pipe in p["steps"]["pipe"]} >= {"mte2", "cube"}
+
+
+def test_kernels_without_a_program_say_why(compiled):
+    found = unpack(document(compiled).parts["kernel"])
+    lacking = [kernel for kernel in compiled.kernels.distinct if kernel.missing is not None]
+    reasons = {found["strings"][one["reason"]] for one in found["missing"]}
+    assert reasons == {kernel.missing.reason for kernel in lacking}
+    assert len(lacking) == len(found["missing"]) + found["more_missing"]
+
+
+def test_a_log_line_knows_what_it_tells_of():
+    compiled = gx.compile("bert-base:layers=2")
+    found = document(compiled)
+    log, steps = unpack(found.parts["log"]), unpack(found.parts["steps"])
+    text = log["strings"]
+    told = 0
+    for row, line in enumerate(log["lines"]):
+        step = int(log["step"][row])
+        if step < 0:
+            continue
+        record = compiled.steps[step]
+        assert text[log["stage"][row]] == record.stage
+        for kind, records in (("rewrite", record.rewrites), ("reject", record.rejects)):
+            if log[kind][row] >= 0:
+                told += 1
+                assert line.endswith(record.reason(records[log[kind][row]]))
+                assert text[log["level"][row]] == ("INFO" if kind == "rewrite" else "WARNING")
+    fusions = [step for step in compiled.steps if step.is_fusion]
+    assert told == sum(len(step.rewrites) + len(step.rejects) for step in fusions) > 0
+    assert len(steps["steps"]) == len(compiled.steps)

@@ -1,0 +1,155 @@
+"""Memory, Schedule, Traffic and Roofline in a real browser: keys, tips, narrow screens, plans that do not hold."""
+
+from pathlib import Path
+
+import pytest
+
+import gexplorer as gx
+
+TABS = ("Memory", "Schedule", "Traffic", "Roofline")
+CANVAS = "[role=tabpanel]:visible .gxt-surface canvas[tabindex='0']"
+CURSOR = "(({node, value, position}) => ({node, value, position}))(gexplorer.store.cursor)"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    compiled = gx.compile("bert-base:layers=2", streams="cube_vector")
+    return compiled.report(tmp_path_factory.mktemp("pictures") / "r.html", variants="none")
+
+
+@pytest.fixture
+def show(browser, report):
+    pages = []
+
+    def open_page(width=1280, height=860):
+        page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+        page.complaints = []
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.goto(Path(report).as_uri())
+        page.wait_for_selector("html[data-gexplorer=complete]")
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        assert page.complaints == []
+        page.close()
+
+
+def look(page, tab):
+    """The picture of a tab."""
+    page.get_by_role("tab", name=tab, exact=True).click()
+    page.wait_for_timeout(100)
+    return page.locator(CANVAS).first
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_arrows_go_from_one_to_the_next_and_enter_chooses(show, tab):
+    page = show()
+    look(page, tab).focus()
+    told = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+        told.append(page.locator(".gxt-tip:visible b").inner_text())
+    assert told[0] != told[1]
+    page.keyboard.press("Enter")
+    cursor = page.evaluate(CURSOR)
+    assert cursor["node"] >= 0
+    if tab != "Memory":  # there a buffer is named after its tensor
+        names = "node => (({strings, name}) => strings[name[node]])(gexplorer.store.parts.nodes)"
+        assert told[2].startswith(page.evaluate(names, cursor["node"]))
+    page.keyboard.press("Escape")
+    assert set(page.evaluate(CURSOR).values()) == {None}
+
+
+def test_a_tensor_chosen_in_the_memory_is_followed_by_every_table(show):
+    page = show()
+    look(page, "Memory").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    writer = page.evaluate(
+        "(({strings, name}) => strings[name[gexplorer.store.cursor.node]])(gexplorer.store.parts.nodes)"
+    )
+    for tab in ("Schedule", "Traffic"):
+        look(page, tab)
+        chosen = page.locator("[role=tabpanel]:visible [role=row][aria-selected=true] [role=cell]").first
+        assert chosen.inner_text() == writer
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 860), (700, 560)])
+def test_tips_lie_in_the_window_and_not_over_what_they_tell_of(show, width, height):
+    page = show(width, height)
+    seen = 0
+    for tab in TABS:
+        box = look(page, tab).bounding_box()
+        for across, down in ((0.2, 0.85), (0.5, 0.6), (0.93, 0.8), (0.97, 0.3)):
+            x, y = box["x"] + across * box["width"], box["y"] + down * box["height"]
+            page.mouse.move(x, y)
+            tip = page.locator(".gxt-tip:visible")
+            if y > height or not tip.count():
+                continue
+            seen += 1
+            at = tip.bounding_box()
+            assert at["x"] >= 0
+            assert at["y"] >= 0
+            assert at["x"] + at["width"] <= width
+            assert at["y"] + at["height"] <= height
+            assert not (at["x"] < x < at["x"] + at["width"] and at["y"] < y < at["y"] + at["height"])
+    assert seen >= 5
+
+
+def test_no_column_of_the_tables_is_cut_at_900_px(show):
+    page = show(900, 700)
+    for tab in TABS:
+        look(page, tab)
+        wide, room = page.locator("[role=tabpanel]:visible [role=table]:visible").evaluate(
+            "t => [t.scrollWidth, t.clientWidth]"
+        )
+        assert wide <= room, tab
+
+
+def test_a_plan_that_does_not_hold_is_named_and_hatched(show):
+    page = show()
+    look(page, "Memory")
+    names = page.evaluate(
+        """() => { const {memory, cost} = gexplorer.store.parts;
+        const {first, last, peak} = memory;
+        const alive = [...first.keys()].filter(i => first[i] <= peak && peak <= last[i]);
+        gexplorer.store.receive({memory: {...memory, offset_bytes: memory.offset_bytes.map(() => 0),
+            conflict_a: Int32Array.of(alive[0]), conflict_b: Int32Array.of(alive[1])},
+            cost: {...cost, capacity_bytes: 1}});
+        return alive.slice(0, 2).map(i => memory.strings[memory.name[i]]); }"""
+    )
+    words = page.locator("[role=tabpanel]:visible .gxt-words").inner_text()
+    assert f"1 conflict: {names[0]} and {names[1]}" in words
+    assert "does not fit" in words
+    red = "document.querySelector('.gexplorer') && getComputedStyle(document.querySelector('.gxt-warn')).color"
+    page.wait_for_timeout(200)
+    count = """(c, text) => { const [r, g, b] = text.match(/\\d+/g).map(Number);
+        const {data} = c.getContext('2d').getImageData(0, c.height * .3, c.width, c.height * .6); let n = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i] === r && data[i + 1] === g && data[i + 2] === b) n++;
+        return n; }"""
+    assert page.locator(CANVAS).first.evaluate(count, page.evaluate(red)) > 100
+
+
+def test_pictures_of_one_kernel_and_of_none_say_so(show):
+    page = show()
+    shorten = """n => { const {memory, schedule, cost} = gexplorer.store.parts;
+        const cut = (part, column) => Object.fromEntries(Object.entries(part).map(([key, value]) =>
+            [key, ArrayBuffer.isView(value) && value.length === part[column].length ? value.slice(0, n) : value]));
+        gexplorer.store.receive({memory: cut(memory, 'first'), schedule: {...cut(schedule, 'start_us'),
+            held_by: new Int32Array(n).fill(-1), event_from: new Int32Array(), event_to: new Int32Array(),
+            event_reason: new Int32Array()}, cost: cut(cost, 'name')}); }"""
+    for tab in TABS:
+        look(page, tab)
+    page.evaluate(shorten, 1)
+    for tab in TABS:
+        assert look(page, tab).is_visible()
+    page.evaluate(shorten, 0)
+    for tab in TABS:
+        page.get_by_role("tab", name=tab, exact=True).click()
+        assert (
+            page.locator("[role=tabpanel]:visible .gxt-empty:visible")
+            .inner_text()
+            .startswith(("No ", "The pool is empty"))
+        )

@@ -1,0 +1,79 @@
+"""Free sizes and the flags that bind them, and what commands say where no kernel has a price."""
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+from onnx import parser
+
+import gexplorer as gx
+from gexplorer.cli import cli
+from gexplorer.views.binding import cure, shape_flags
+from gexplorer.views.difference import difference
+
+OPEN = """
+<ir_version: 10, opset_import: ["": 21]>
+open_batch (float[N, 4] x, float[2, 4] fixed, float[N, M] other) => (float[N, 4] y, float[N, M] z)
+<float[4, 4] w = {1,2,3,4,1,2,3,4,1,2,3,4,1,2,3,4}>
+{ a = MatMul(x, w)  y = Relu(a)  z = Exp(other) }
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "open.onnx"
+    onnx.save(parser.parse_model(OPEN), file)
+    return str(file)
+
+
+def said(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.output.splitlines())) <= 80
+    return " ".join(done.output.split())
+
+
+def test_a_flag_for_every_open_input_and_no_other(path):
+    graph = gx.compile(path).graph
+    assert shape_flags(graph) == ("--shape x:1,4", "--shape other:1,1")
+    assert cure(gx.compile(path, shapes={"x": (1, 4), "other": (1, 2)}).graph) == ""
+
+
+def test_a_name_that_a_shell_would_split_is_quoted():
+    model = parser.parse_model(OPEN.replace("other", "other_one"))
+    model.graph.input[2].name = model.graph.node[2].input[0] = "other one"
+    assert shape_flags(gx.compile(model).graph)[1] == "--shape 'other one:1,1'"
+
+
+@pytest.mark.parametrize("command", ["schedule", "cost"])
+def test_no_time_is_unknown_and_not_0(path, command):
+    text = said(command, path)
+    assert "no kernel has a" in text
+    assert "--shape x:1,4 --shape other:1,1" in text
+    assert " 0 s" not in text
+    bound = said(command, path, "--shape", "x:1,4", "--shape", "other:1,1")
+    assert "--shape" not in bound
+    assert "µs" in bound
+
+
+def test_a_difference_does_not_know_it_either(path):
+    text = said("diff", path, path)
+    assert "latency, modelled - -" in text
+    assert "gexplorer cost MODEL says which" in text
+    priced, unpriced = gx.compile(path, shapes={"x": (1, 4), "other": (1, 2)}).summary(), gx.compile(path).summary()
+    figures = {figure.key: figure for figure in difference(priced, unpriced).figures}
+    assert figures["cost.latency_us"].before > 0
+    assert figures["cost.latency_us"].after is None
+    assert figures["schedule.streams"].after == 1
+    assert np.isfinite(figures["memory.pool_bytes"].after)
+
+
+def test_compile_says_why_there_is_no_tile_program(path):
+    assert "1 x the shape of x is not known" in said("compile", path)
+
+
+@pytest.mark.parametrize(("largest", "told"), [(8, False), (1 << 33, True)])
+def test_sizes_that_no_chip_holds_are_named(path, largest, told):
+    text = said("dynamic", path, "--range", f"N={largest}", "--range", "M=2", "--requests", "2")
+    assert ("1 of 1 shape cannot run" in text) == told
+    assert ("too much for one chip" in text) == told

@@ -1,0 +1,38 @@
+/** Stubs: short lines where a value comes in or goes out that is not drawn through. */
+
+import { shown } from "./diff.ts";
+import type { GraphMode } from "./panel.ts";
+import type { Scene } from "./scene.ts";
+
+/** So many are drawn side by side at one side of a box. */
+export const MOST_STUBS = 5;
+export const STUB_LENGTH = 8;
+const APART = 8;
+const INSET = 10;
+
+/** Where a stub leaves its box: from the box's centre. What comes in is at the left of the top, what goes out at the right of the bottom. */
+export function stubOffset(scene: Scene, stub: number): [dx: number, dy: number] {
+  const box = scene.stub_box[stub] as number;
+  const out = scene.stub_side[stub] === 1 ? 1 : -1;
+  // The ends of an input or output are round: its only stub is in the middle.
+  const along = (scene.end[box] as number) >= 0 ? 0 : (scene.w[box] as number) / 2 - INSET - (scene.stub_nth[stub] as number) * APART;
+  return [out * along, (out * (scene.h[box] as number)) / 2];
+}
+
+/** The stub under a point, -1. */
+export function stubAt(scene: Scene, x: number, y: number, reach: number, mode: GraphMode): number {
+  let best = -1;
+  let least = reach;
+  for (let i = 0; i < scene.stubs; i++) {
+    const box = scene.stub_box[i] as number;
+    const out = scene.stub_side[i] === 1 ? 1 : -1;
+    const border = (scene.y[box] as number) + (out * (scene.h[box] as number)) / 2;
+    const away = (y - border) * out;
+    if (away < -1 || away > STUB_LENGTH + reach || (scene.stub_nth[i] as number) >= MOST_STUBS) continue;
+    const off = Math.abs((scene.x[box] as number) + stubOffset(scene, i)[0] - x);
+    if (off >= least || !shown(scene.status[box] as number, mode)) continue;
+    least = off;
+    best = i;
+  }
+  return best;
+}
