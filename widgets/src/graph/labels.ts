@@ -90,7 +90,7 @@ export class Labels {
   }
 
   detail(box: number, room: number): string {
-    return (this.#detail[box] ??= this.cut(this.#detailText(box), this.plain, room));
+    return (this.#detail[box] ??= this.cut(this.says(box), this.plain, room));
   }
 
   /** The number on the card, "" for none. */
@@ -111,7 +111,8 @@ export class Labels {
     return container ? instances(container, -1 - member).length : 1;
   }
 
-  #detailText(box: number): string {
+  /** What stands under the title, whole. */
+  says(box: number): string {
     const { nodes, scenes } = this.#parts;
     const member = this.#scene?.member[box] ?? 0;
     if (member >= 0) return nodes?.strings[nodes.detail[member] ?? -1] ?? "";

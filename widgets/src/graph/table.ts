@@ -46,14 +46,15 @@ export class NodeTable {
     const rows = visible.slice(0, MOST).map((i) => {
       const member = scene.member[i] as number;
       const name = member >= 0 ? (nodes.strings[nodes.name[member] as number] ?? "") : "";
-      const press = (): void => (member >= 0 ? this.store.move({ node: member }) : this.view.open(i));
+      const end = scene.end[i] as number;
+      const press = (): void => (end >= 0 ? this.store.move({ node: undefined, value: end }) : member >= 0 ? this.store.move({ node: member }) : this.view.open(i));
       const hidden = this.element.className === "gx-hidden";
       return h(
         "tr",
         {},
         h("th", { scope: "row" }, h("button", { class: "gx-link", type: "button", tabindex: hidden ? "-1" : "0", onclick: press, text: labels.full(i) })),
         h("td", { text: name }),
-        h("td", { text: member >= 0 ? (nodes.strings[nodes.detail[member] as number] ?? "") : labels.times(i) }),
+        h("td", { text: end >= 0 ? labels.says(i) : member >= 0 ? (nodes.strings[nodes.detail[member] as number] ?? "") : labels.times(i) }),
         h("td", { text: MARK_WORDS[mark(scene.status[i] as number)] ?? "" }),
       );
     });

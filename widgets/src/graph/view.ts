@@ -265,6 +265,7 @@ export class GraphView implements Panel {
   }
 
   open(box: number): void {
+    if (!this.stage.scene.path[box]) return;
     this.#reshape(box, () => this.stage.toggle(box));
   }
 
