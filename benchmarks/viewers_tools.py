@@ -97,7 +97,7 @@ VIEWERS = (
         says="the body is of class `default` and there are `g.node` in the SVG",
         area="#target",
         boxes="document.querySelectorAll('#target g.node').length",
-        shows="the whole graph, flat, constants within their users",
+        shows="the whole graph, flat, weights within their users and Constant nodes as boxes",
         before="""document.body.classList.contains('notification')
             && document.getElementById('message-text').innerText.includes('cookies')
             && document.getElementById('message-button').click()""",

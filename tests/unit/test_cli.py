@@ -395,7 +395,7 @@ def test_why_explains_and_ranks():
     assert data["tallies"]
     assert data["far_misses"] == data["story"] == []
     known = {"rule", "node", "code", "reason", "blocker", "hint", "freed_bytes", "inside", "near", "wanted", "kind"}
-    known |= {"saved_bytes"}
+    known |= {"saved_bytes", "settled"}
     for miss in data["near_misses"]:
         assert {*miss} == known
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -36,16 +37,29 @@ def shown(monkeypatch):
     return handles
 
 
+@pytest.fixture
+def at_once(monkeypatch):
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+
+
+def until(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
 def test_short_work_shows_nothing(shown):
     with progress.bar() as tell:
         tell(progress.Progress("flash_attention", 3, 10))
+    time.sleep(0.05)
     assert shown == []
 
 
-def test_it_says_how_far_the_work_is_and_goes_away(shown, monkeypatch):
-    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+def test_it_says_how_far_the_work_is_and_goes_away(shown, at_once):
     with progress.bar() as tell:
         tell(progress.Progress("conv_bias", 2, 10))
+        until(lambda: shown)
         tell(progress.Progress("flash_attention", 3, 10))
         (handle,) = shown
         bar, label = handle.box.children
@@ -55,20 +69,81 @@ def test_it_says_how_far_the_work_is_and_goes_away(shown, monkeypatch):
     assert bar.comm is None
 
 
-def test_an_interrupt_takes_it_away_and_leaves_everything_usable(shown, monkeypatch):
-    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+def test_work_that_tells_nothing_says_what_it_is(shown, at_once):
+    with progress.bar("writing the report"):
+        until(lambda: shown)
+        assert shown[0].box.children[1].value == "writing the report …"
+    assert shown[0].data == {"text/plain": ""}
+
+
+def test_whoever_is_watched_already_gets_no_second_bar(shown, at_once, monkeypatch):
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=object()))
+    with progress.watched() as outer, progress.watched() as inner:
+        assert outer is not None
+        assert inner is None
+        until(lambda: shown)
+    with progress.watched(print) as named, progress.watched() as inner:
+        assert named is print
+        assert inner is None
+    assert len(shown) == 1
+
+
+SLOW = {
+    "compile": lambda compiled, folder: gexplorer.compile("mlp:small=true"),
+    "replace": lambda compiled, folder: compiled.replace(memory="safe"),
+    "report": lambda compiled, folder: compiled.report(folder / "out.html"),
+    "save": lambda compiled, folder: compiled.save(folder / "out.om"),
+    "diff": lambda compiled, folder: gexplorer.diff(compiled, compiled.replace(memory="safe")).widget(),
+}
+
+
+@pytest.mark.parametrize("work", SLOW)
+def test_everything_long_has_one_and_takes_it_away(shown, at_once, monkeypatch, tmp_path, work):
+    compiled = gexplorer.compile("mlp:small=true,weights=random")
     monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=object()))
 
-    def interrupt(self, *_):
-        raise KeyboardInterrupt
+    def opened(self):  # the work is too short for a timer
+        until(lambda: self._timer.finished.is_set())
+        whole(self)
 
-    with monkeypatch.context() as patched:
-        patched.setattr("gexplorer.passes.constant_folding.ConstantFolding.run", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            gexplorer.compile("mlp:small=true")
-    (handle,) = shown
-    assert handle.data == {"text/plain": ""}
-    assert len(gexplorer.compile("mlp:small=true").steps) > 60
+    whole = progress._NotebookBar.close
+    monkeypatch.setattr(progress._NotebookBar, "close", opened)
+    SLOW[work](compiled, tmp_path)
+    assert shown
+    assert all(handle.data == {"text/plain": ""} for handle in shown)
+
+
+def test_every_stage_is_told():
+    heard = []
+    gexplorer.compile("mlp:small=true", tell=heard.append)
+    assert [one.done for one in heard] == list(range(heard[-1].total))
+    assert [one.name for one in heard[-4:]] == ["memory", "kernels", "schedule", "validation"]
+    assert len({one.total for one in heard}) == 1
+
+
+def test_a_line_on_a_terminal_and_nothing_in_a_file(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+    with progress.watched() as tell:
+        assert tell is None
+    made = []
+    monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("gexplorer.render.terminal.ProgressLine", lambda *given: made.append(Line(given)) or made[0])
+    with pytest.raises(KeyboardInterrupt), progress.watched(what="writing"):
+        raise KeyboardInterrupt
+    assert made[0].given == (0.0, "writing")
+    assert made[0].is_cleared
+    assert capsys.readouterr() == ("", "")
+
+
+class Line:
+    """The line on a terminal."""
+
+    def __init__(self, given):
+        self.given, self.is_cleared = given, False
+        self.tell = print
+
+    def clear(self):
+        self.is_cleared = True
 
 
 def test_outside_of_a_notebook_there_is_none(shown, monkeypatch):

@@ -72,8 +72,8 @@ def test_compile_says_why_there_is_no_tile_program(path):
     assert "1 x the shape of x is not known" in said("compile", path)
 
 
-@pytest.mark.parametrize(("largest", "told"), [(8, False), (1 << 33, True)])
+@pytest.mark.parametrize(("largest", "told"), [(8, False), (999_999_999, True)])
 def test_sizes_that_no_chip_holds_are_named(path, largest, told):
-    text = said("dynamic", path, "--range", f"N={largest}", "--range", "M=2", "--requests", "2")
+    text = said("dynamic", path, "--range", f"N={largest}", "--range", "M=9", "--requests", "2")
     assert ("1 of 1 shape cannot run" in text) == told
     assert ("too much for one chip" in text) == told
