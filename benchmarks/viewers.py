@@ -104,7 +104,10 @@ def main() -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         parser.error("Debian's chromium is not installed")
-    versions = ask(arguments.peers)
+    try:
+        versions = ask(arguments.peers)
+    except (OSError, subprocess.CalledProcessError) as error:
+        parser.error(f"{arguments.peers} cannot be asked for the peers: {error}")
     _warm()
     setting = Setting(arguments.peers, chromium, arguments.limit, arguments.pictures)
     found = compare(arguments.layers, versions, setting, arguments.jobs)

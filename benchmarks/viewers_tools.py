@@ -7,13 +7,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.report import OPEN_ALL
-
 # Interpreter of the peers, the model, a folder to write to, a free port; what to run.
 Command = Callable[[str, Path, Path, int], list[str]]
 PAGE = "report.html"
 # The picture has gone over to another step, which it does in motion.
 MOVED = "await new Promise(done => setTimeout(done, 800))"
+# One after the other, as a double click does it; then the whole in view.
+OPEN = """(() => { const { graph } = gexplorer.explorer;
+    for (;;) {
+        const { scene } = graph.stage;
+        const box = Array.from({ length: scene.count }, (_, i) => i)
+            .find(i => scene.member[i] < 0 && scene.path[i] && !scene.open[i]);
+        if (box === undefined) break;
+        graph.open(box);
+    }
+    graph.fit(); })()"""
+# The picture stands where it stood when this was last asked.
+STILL = """(() => { const { x, y, k } = gexplorer.explorer.graph.camera, was = window.camera_was;
+    return (window.camera_was = `${x} ${y} ${k}`) === was; })()"""
 # Where Model Explorer's picture is; it changes when another graph is fitted in.
 ZOOM = "document.querySelector('webgl-renderer .zoom-target').getAttribute('transform')"
 
@@ -29,7 +40,7 @@ class Viewer:
         serves: it prints the address of the page and goes on; otherwise ``PAGE`` is in the folder when it has ended.
         shown: expression that is true when the page says that the graph stands.
         says: the same in words.
-        area: selector of where the graph is drawn; ``shown`` counts only once pixels there differ.
+        area: selector of where the graph is drawn; ``shown`` counts only once pixels differ in the middle of it.
         boxes: expression for how many nodes are drawn, None where the page does not tell.
         shows: what is shown then, in words.
         before: expression that answers what the page asks before it begins; it does nothing else.
@@ -80,7 +91,8 @@ def _ours(name: str, variants: str) -> Viewer:
         boxes="gexplorer.explorer.graph.stage.scene.count",
         shows="the compiled result, kernels within folded modules, repeated blocks as one with their number; all "
         "opened, the model as read with the repeats still as one",
-        unfold=f"(async () => {{ gexplorer.store.move({{step: 0}}); {MOVED}; return ({OPEN_ALL})(); }})()",
+        unfold=f"(async () => {{ gexplorer.store.move({{step: 0}}); {MOVED}; {OPEN}; }})()",
+        unfolded=STILL,
     )
 
 

@@ -75,16 +75,18 @@ def test_the_proxy_refuses_and_notes() -> None:
 def test_a_picture_of_one_colour_shows_nothing() -> None:
     image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
 
-    def png(width: int) -> bytes:
-        picture = image.new("RGB", (20, 10), "white")
-        picture.paste("black", (0, 0, width, 10))
+    def png(*black: int) -> bytes:
+        picture = image.new("RGB", (60, 30), "white")
+        picture.paste("black", black)
         written = io.BytesIO()
         picture.save(written, "PNG")
         return written.getvalue()
 
-    assert drawn(png(0), (0, 0, 20, 10)) == 0
-    assert drawn(png(5), (0, 0, 20, 10)) == pytest.approx(0.25)
-    assert drawn(png(5), (10, 0, 20, 10)) == 0
+    whole = (0, 0, 60, 30)
+    assert drawn(png(0, 0, 0, 0), whole) == 0
+    assert drawn(png(0, 0, 25, 30), whole) == pytest.approx(0.25)
+    assert drawn(png(0, 0, 20, 30), whole) == 0  # at the edge
+    assert drawn(png(0, 0, 25, 30), (30, 0, 60, 30)) == 0
 
 
 def test_dot_gets_operators_and_their_tensors_without_weights(tmp_path: Path) -> None:
