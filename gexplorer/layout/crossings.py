@@ -13,7 +13,7 @@ _SWEEPS = 12
 _SWEEPS_OF_LARGE = 4
 _LARGE = 4_000
 # An order that is known from before is given up only for one that is much better: what stays put is easier to follow.
-_WORTH_MOVING = 0.6
+WORTH_MOVING = 0.6
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ def ordered(rank: Ints, tails: Ints, heads: Ints, seeds: Floats | None = None) -
         _arrange(graph, np.lexsort((np.arange(count), rank)))
     best = crossings(graph)
     kept = [list(layer) for layer in graph.layers]
-    wanted = best * _WORTH_MOVING if known else best
+    wanted = best * WORTH_MOVING if known else best
     idle = 0
     for sweep in range(_SWEEPS if count < _LARGE else _SWEEPS_OF_LARGE):
         if not best or idle > 3:

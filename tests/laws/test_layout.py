@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gexplorer.layout.crossings import crossings, ordered
+from gexplorer.layout.crossings import WORTH_MOVING, crossings, ordered
 from gexplorer.layout.layered import LONGEST_SPAN, MOST_USERS, lay_out
 
 few = settings(max_examples=60, deadline=None)
@@ -104,15 +104,52 @@ def test_the_same_graph_gives_the_same_layout(graph):
     assert np.array_equal(one.route, other.route)
 
 
+def lines_crossed(placed, sizes, edges):
+    """Pairs of lines that change sides between two ranks, by where each line is at the middle of every rank."""
+    height = {int(rank): float(placed.y[placed.rank == rank].mean()) for rank in np.unique(placed.rank)}
+    between: dict[int, list[tuple[float, float]]] = {}
+    for tail, head, points in routes(placed, sizes, edges):
+        x, y = np.array(points).T
+        at = {r: float(np.interp(height[r], y, x)) for r in range(placed.rank[tail] + 1, placed.rank[head])}
+        at |= {int(placed.rank[tail]): float(placed.x[tail]), int(placed.rank[head]): float(placed.x[head])}
+        for rank in range(placed.rank[tail], placed.rank[head]):
+            between.setdefault(rank, []).append((at[rank], at[rank + 1]))
+    return sum(
+        (a[0] - b[0]) * (a[1] - b[1]) < -1e-6
+        for lines in between.values()
+        for number, a in enumerate(lines)
+        for b in lines[:number]
+    )
+
+
+def require_steady(sizes, edges):
+    """Every rank in the order in which it stood, unless far fewer lines cross in another."""
+    once = laid(sizes, edges)
+    again = laid(sizes, edges, seeds=once.x)
+    ranks = [np.flatnonzero(once.rank == rank) for rank in range(once.rank.max() + 1)]
+    if any(np.argsort(once.x[boxes]).tolist() != np.argsort(again.x[boxes]).tolist() for boxes in ranks):
+        assert lines_crossed(again, sizes, edges) < WORTH_MOVING * lines_crossed(once, sizes, edges)
+
+
 @given(graph=graphs(acyclic=True))
 @few
 def test_what_is_laid_out_again_from_where_it_stood_stays(graph):
-    sizes, edges = graph
+    require_steady(*graph)
+
+
+def test_what_stood_badly_is_given_up():
+    """The first order of this graph has one crossing; from there the sweeps find one without."""
+    sizes, edges = np.tile([20.0, 10.0], (10, 1)), np.array([[0, 2], [0, 9], [1, 2], [4, 5], [8, 9]])
     once = laid(sizes, edges)
     again = laid(sizes, edges, seeds=once.x)
-    for rank in range(once.rank.max() + 1):
-        boxes = np.flatnonzero(once.rank == rank)
-        assert np.argsort(once.x[boxes]).tolist() == np.argsort(again.x[boxes]).tolist()
+    assert lines_crossed(once, sizes, edges) == 1
+    assert lines_crossed(again, sizes, edges) == 0
+    require_steady(sizes, edges)
+
+
+@pytest.mark.xfail(strict=True, reason="joints of long edges start from straight lines, not from where they stood")
+def test_boxes_beside_long_edges_stay():
+    require_steady(np.tile([20.0, 10.0], (6, 1)), np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [2, 3]]))
 
 
 @given(graph=graphs(acyclic=True))

@@ -16,6 +16,10 @@ MODEL = "bert-base:small=true"
 FREE = '<ir_version: 10, opset_import: ["": 21]> g (float[n, 4] x) => (float[n, 4] y) { a = Exp(x) y = Softmax(a) }'
 
 
+PARTLY = """<ir_version: 10, opset_import: ["": 21]>
+    g (float[n, 4] x, float[4, 4] w) => (float[n, 4] y, float[4, 4] z) { y = Softmax(x) z = MatMul(w, w) }"""
+
+
 def run(*arguments: str):
     return CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["schedule", *arguments])
 
@@ -62,7 +66,11 @@ def test_the_command(tmp_path):
 
 def test_the_command_says_what_it_cannot_price(tmp_path):
     (tmp_path / "free.onnx").write_bytes(parser.parse_model(FREE).SerializeToString())
-    assert "counted as 0 us; the times are lower bounds" in run(str(tmp_path / "free.onnx")).stdout
+    free = run(str(tmp_path / "free.onnx")).stdout
+    assert "makespan      unknown  no kernel has a time" in free
+    assert "--shape x:1,4" in free
+    (tmp_path / "partly.onnx").write_bytes(parser.parse_model(PARTLY).SerializeToString())
+    assert "counted as 0 us; the times are lower bounds" in run(str(tmp_path / "partly.onnx")).stdout
     result = run(MODEL, "--streams", "none")
     assert result.exit_code == 1
     assert result.stderr.startswith("gexplorer: streams: ")
