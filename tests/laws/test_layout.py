@@ -134,7 +134,11 @@ def require_steady(sizes, edges):
 @given(graph=graphs(acyclic=True))
 @few
 def test_what_is_laid_out_again_from_where_it_stood_stays(graph):
-    require_steady(*graph)
+    """Of graphs without long edges; beside those boxes may move (``test_boxes_beside_long_edges_stay``)."""
+    sizes, edges = graph
+    while (long := np.diff(laid(sizes, edges).rank[edges])[:, 0] > 1).any():
+        edges = edges[~long]
+    require_steady(sizes, edges)
 
 
 def test_what_stood_badly_is_given_up():
