@@ -49,7 +49,7 @@ def work_of_node(graph: Graph, node: Node) -> NodeWork:
 def copy_of_node(graph: Graph, node: Node) -> NodeWork:
     """The work of a view whose bytes have to be copied, as the memory plan could not let it lie in its source.
 
-    None for a view of unknown size: it lies in its source, the plan only cannot prove it.
+    A view of unknown size launches nothing: it lies in its source, the plan only cannot prove it.
     """
     inputs, outputs = types_of(graph, node)
     if not is_view(node) or not inputs or inputs[0] is None:

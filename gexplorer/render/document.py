@@ -60,7 +60,7 @@ class Document:
         self.numbering = _numbering(subject, previous)
         names = [name for name, kind in _KINDS.items() if kind.applies(subject)]
         self.on_demand = tuple(name for name in names if _KINDS[name].on_demand(subject))
-        self.slow = tuple(name for name in self.on_demand if _KINDS[name].on_demand is _takes_long)
+        self.slow = tuple(name for name in self.on_demand if _KINDS[name].slow)
         same = [name for name in names if previous is not None and self._is_same(name, previous)]
         self.taken_over = frozenset(same)
         made = previous.parts.packed if previous is not None else {}
@@ -106,7 +106,7 @@ class Document:
         if not self._course and subject.cost is not None:
             known = known_costs(*self._costed, subject.cost) if self._costed is not None else {}
             self._course = course_of(subject.steps, subject.cost, known)
-        return course_part(subject.steps, self._course, kernels_by_step(self.numbering))
+        return course_part(subject.steps, self._course, kernels_by_step(subject, self.numbering))
 
     def _is_same(self, name: str, previous: Document) -> bool:
         """Whether a part cannot have changed: it is made of the same objects."""
@@ -202,12 +202,14 @@ class _Kind:
         made_of: what it is made of besides the numbering: the same objects give the same part. None: always made.
         applies: whether there is such a part.
         on_demand: whether it is only made for those who ask for it.
+        slow: whether it takes long to make.
     """
 
     make: Callable[[Subject, Numbering], Part | None] | None
     made_of: Callable[[Subject], tuple[object, ...]] | None
     applies: Callable[[Subject], bool] = lambda subject: True
     on_demand: Callable[[Subject], bool] = lambda subject: False
+    slow: bool = False
 
 
 def _has_memory(subject: Subject) -> bool:
@@ -218,12 +220,7 @@ def _has_cost(subject: Subject) -> bool:
     return subject.cost is not None
 
 
-def _takes_long(subject: Subject) -> bool:
-    del subject
-    return True
-
-
-def _is_large(subject: Subject) -> bool:
+def _always(subject: Subject) -> bool:
     del subject
     return True
 
@@ -236,7 +233,7 @@ _KINDS: dict[str, _Kind] = {
     "scenes": _Kind(None, lambda s: (), lambda s: len(s.steps) > 0),
     "memory": _Kind(memory_part, lambda s: (s.memory,), _has_memory),
     "planners": _Kind(
-        planners_part, lambda s: (s.memory and s.memory.plan.problem,), _has_memory, on_demand=_takes_long
+        planners_part, lambda s: (s.memory and s.memory.plan.problem,), _has_memory, on_demand=_always, slow=True
     ),
     "schedule": _Kind(schedule_part, lambda s: (s.schedule, s.cost), lambda s: s.schedule is not None),
     "cost": _Kind(cost_part, lambda s: (s.cost, s.unfused), _has_cost),
@@ -245,15 +242,17 @@ _KINDS: dict[str, _Kind] = {
         tiling_part,
         lambda s: (s.kernels, s.cost),
         lambda s: s.cost is not None and (s.kernels is not None or s.memory is not None),
-        on_demand=_takes_long,
+        on_demand=_always,
+        slow=True,
     ),
     "kernel": _Kind(
         kernel_part,
         lambda s: (s.kernels, s.cost),
         lambda s: s.cost is not None and (s.kernels is not None or s.memory is not None),
-        on_demand=_takes_long,
+        on_demand=_always,
+        slow=True,
     ),
     "rules": _Kind(rules_part, lambda s: (s.cost, s.course, *s.steps)),
-    "sources": _Kind(sources_part, lambda s: tuple(s.steps), lambda s: bool(s.passes), on_demand=_is_large),
+    "sources": _Kind(sources_part, lambda s: tuple(s.steps), lambda s: bool(s.passes), on_demand=_always),
     "log": _Kind(log_part, lambda s: (s.memory, *s.steps)),
 }

@@ -60,6 +60,11 @@ class Kernels:
         return tuple([node.name for node in self.nodes])
 
     @property
+    def launches(self) -> int:
+        """How many launch something: views of unknown size only keep their place."""
+        return len(self) - int(self.unsized.sum())
+
+    @property
     def cores(self) -> list[Unit]:
         """[k] who does the work."""
         return [lowering.unit for lowering in self.lowerings]

@@ -197,7 +197,7 @@ def report_data(compilation: Compiled, *, with_memory: bool = True) -> Report:
         soc=options.soc,
         options=tuple((name, _text(value)) for name, value in changed_options(options).items()),
         model=_model(compilation.source, before),
-        figures=(*_figures(steps, before, after), *_pool(memory)),
+        figures=(*_figures(steps, before, after, compilation.schedule.kernels.launches), *_pool(memory)),
         fallbacks=fallback_count(operators),
         verified=options.verify == "per-step",
         seconds=sum(step.seconds for step in steps),
@@ -287,11 +287,12 @@ def _as_read(steps: Steps) -> Graph:
     return parsed[-1].after if parsed else steps[0].before
 
 
-def _figures(steps: Steps, before: Graph, after: Graph) -> tuple[Figure, ...]:
+def _figures(steps: Steps, before: Graph, after: Graph, launches: int | None = None) -> tuple[Figure, ...]:
     course = (steps[0].nodes_before if len(steps) else before.nodes_deep, *(step.nodes_after for step in steps))
+    planned = len(kernels(after)) if launches is None else launches
     return (
         Figure("Nodes", course[0], course[-1], trend=course, note="operators, nested graphs included"),
-        Figure("Kernels", len(kernels(before)), len(kernels(after)), note="launches; a view launches none"),
+        Figure("Kernels", len(kernels(before)), planned, note="launches; a view launches none"),
         Figure("Constants", _constant_bytes(before), _constant_bytes(after), "bytes", "weights and folded values"),
     )
 

@@ -25,3 +25,26 @@ def browser():
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens pages; at the end none has asked for anything but itself, and none has complained of anything."""
+    pages = []
+
+    def open_page(path, fragment="", width=1280, height=860, **options):
+        page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce", **options)
+        page.requests, page.complaints = [], []
+        page.on("request", lambda request: page.requests.append(request.url))
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.goto(path.as_uri() + fragment)
+        page.wait_for_selector("html[data-gexplorer=complete]", timeout=30_000)
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
+        assert page.complaints == []
+        page.close()

@@ -1,4 +1,4 @@
-"""What an explorer shows when there is little to show: a pass that failed, nothing rewritten, two graphs alike."""
+"""What an explorer shows when there is little to opened: a pass that failed, nothing rewritten, two graphs alike."""
 
 import re
 
@@ -33,31 +33,11 @@ def broken(monkeypatch):
     monkeypatch.setattr(manager, "all_passes", lambda: tuple(passes))
 
 
-@pytest.fixture
-def show(browser):
-    """Opens a page; nothing may be complained of."""
-    pages, complaints = [], []
-
-    def open_page(path, fragment="", **options):
-        page = browser.new_page(viewport={"width": 1280, "height": 860}, reduced_motion="reduce", **options)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(path.as_uri() + fragment)
-        page.wait_for_selector("html[data-gexplorer=complete]", timeout=30_000)
-        pages.append(page)
-        return page
-
-    yield open_page
-    for page in pages:
-        page.close()
-    assert complaints == []
-
-
-def test_a_pass_that_failed_is_named_with_what_can_still_be_seen(broken, show, tmp_path):
+def test_a_pass_that_failed_is_named_with_what_can_still_be_seen(broken, opened, tmp_path):
     path = tmp_path / "failed.html"
     done = CliRunner().invoke(cli, ["report", MODEL, "-o", str(path)])
     assert done.exit_code == 1
-    page = show(path)
+    page = opened(path)
     card = page.locator(".gx-failure-card").inner_text()
     assert "broken_pass" in card
     assert WHY in card
@@ -105,8 +85,8 @@ NAMES = ["n" * 200, "卷积层" * 60, "\u05e9\u05db\u05d1\u05d4 " * 40]
     ],
     ids=["no nodes", "sizes that are free", "long and foreign names"],
 )
-def test_odd_models_are_shown_without_a_blank_panel(show, tmp_path, model):
-    page = show(gx.compile(model, fusion={"elementwise_chain": False}).report(tmp_path / "odd.html", variants="none"))
+def test_odd_models_are_shown_without_a_blank_panel(opened, tmp_path, model):
+    page = opened(gx.compile(model, fusion={"elementwise_chain": False}).report(tmp_path / "odd.html", variants="none"))
     for tab in page.locator("[role=tab]").all():
         tab.click()
         said = page.locator("[role=tabpanel]:visible").inner_text()
@@ -125,7 +105,7 @@ def test_odd_models_are_shown_without_a_blank_panel(show, tmp_path, model):
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
-def test_where_every_candidate_was_rejected_the_near_misses_are_a_press_away(show, tmp_path):
+def test_where_every_candidate_was_rejected_the_near_misses_are_a_press_away(opened, tmp_path):
     """A linear layer whose bias is no row: nothing is rewritten, and the rule says why."""
     w = helper.make_tensor("w", TensorProto.FLOAT, [4, 4], [0.5] * 16)
     b = helper.make_tensor("b", TensorProto.FLOAT, [2, 1], [1.0, 2.0])
@@ -139,7 +119,7 @@ def test_where_every_candidate_was_rejected_the_near_misses_are_a_press_away(sho
     near = sum(len(step.rejects) for step in passes)
     assert near
     assert not any(step.rewrites for step in passes)
-    page = show(compiled.report(tmp_path / "rejected.html", variants="none"))
+    page = opened(compiled.report(tmp_path / "rejected.html", variants="none"))
     link = page.locator(".gx-inspector .gx-empty .gx-link")
     assert link.inner_text().startswith(f"{near} near miss")
     link.click()
@@ -151,9 +131,9 @@ def first():
     return gx.compile(MODEL)
 
 
-def test_two_option_sets_say_what_got_worse_and_why(show, first, tmp_path):
+def test_two_option_sets_say_what_got_worse_and_why(opened, first, tmp_path):
     second = first.replace(fusion={"matmul_bias": False}, memory="safe")
-    page = show(gx.diff(first, second).report(tmp_path / "d.html"))
+    page = opened(gx.diff(first, second).report(tmp_path / "d.html"))
     body = page.locator(".gx-inspector-body").inner_text()
     lines = page.locator(".gx-differs-line").all_inner_texts()
     kernels = next(line for line in lines if line.startswith("kernels"))
@@ -173,16 +153,16 @@ def test_two_option_sets_say_what_got_worse_and_why(show, first, tmp_path):
     assert page.evaluate("gexplorer.store.cursor.rewrite") == 0
 
 
-def test_the_same_twice_differs_in_nothing(show, first, tmp_path):
-    page = show(gx.diff(first, first).report(tmp_path / "same.html"))
+def test_the_same_twice_differs_in_nothing(opened, first, tmp_path):
+    page = opened(gx.diff(first, first).report(tmp_path / "same.html"))
     assert page.locator(".gx-inspector h2").nth(1).inner_text() == "No figure differs"
     assert re.search(r"None of \d+ distinct kernels", page.locator(".gx-inspector-body").inner_text())
     assert "The graphs are the same." in page.locator(".gx-inspector-body").inner_text()
 
 
-def test_another_shape_says_which_kernels_are_compiled_again(show, first, tmp_path):
+def test_another_shape_says_which_kernels_are_compiled_again(opened, first, tmp_path):
     other = gx.compile(f"{MODEL},seq=16")
-    page = show(gx.diff(first, other).report(tmp_path / "shape.html"))
+    page = opened(gx.diff(first, other).report(tmp_path / "shape.html"))
     body = page.locator(".gx-inspector-body").inner_text()
     assert "16]" in body
     found = re.search(r"(\d+) of (\d+) distinct kernels", body)

@@ -18,22 +18,9 @@ def report(tmp_path_factory):
 
 
 @pytest.fixture
-def show(browser, report):
-    pages = []
-
-    def open_page(width=1280, height=860):
-        page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
-        page.complaints = []
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.goto(Path(report).as_uri())
-        page.wait_for_selector("html[data-gexplorer=complete]")
-        pages.append(page)
-        return page
-
-    yield open_page
-    for page in pages:
-        assert page.complaints == []
-        page.close()
+def show(opened, report):
+    """Opens the report."""
+    return lambda width=1280, height=860: opened(Path(report), width=width, height=height)
 
 
 def look(page, tab):

@@ -9,7 +9,7 @@ import numpy as np
 
 from gexplorer.ops.traits import is_view
 from gexplorer.views.explorer.accuracy import error_of, measured_share
-from gexplorer.views.explorer.course import by_step
+from gexplorer.views.explorer.course import by_step, is_before_planning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,10 +34,12 @@ def figures(subject: Subject, numbering: Numbering) -> list[dict[str, object]]:
     ]
 
 
-def kernels_by_step(numbering: Numbering) -> NDArray[np.float64]:
+def kernels_by_step(subject: Subject, numbering: Numbering) -> NDArray[np.float64]:
     """[steps] kernels that the graph after each step launches, nested graphs left out; a view launches none.
 
-    O(nodes + steps), as every node is counted by the steps between which it is there.
+    From the first step after the passes on it is what the memory plan leaves of them: a Concat whose parts lie in
+    place launches nothing, and a view that must be copied does. O(nodes + steps), as every node is counted by the
+    steps between which it is there.
     """
     steps = len(numbering.steps)
     change = np.zeros(steps + 1, np.int64)
@@ -45,7 +47,11 @@ def kernels_by_step(numbering: Numbering) -> NDArray[np.float64]:
         if not holder and not is_view(node):
             change[max(born, 0)] += 1
             change[gone] -= 1
-    return np.cumsum(change)[:steps].astype(np.float64)
+    counts = np.cumsum(change)[:steps].astype(np.float64)
+    if subject.schedule is not None:
+        planned = [position for position, step in enumerate(numbering.steps) if not is_before_planning(step)]
+        counts[planned] = subject.schedule.kernels.launches
+    return counts
 
 
 def _figure(
@@ -77,7 +83,7 @@ def _figure(
 
 
 def _kernels(subject: Subject, numbering: Numbering) -> dict[str, object]:
-    series = kernels_by_step(numbering)
+    series = kernels_by_step(subject, numbering)
     parsed = _parsed(subject)
     return _figure(
         "kernels",
@@ -86,7 +92,7 @@ def _kernels(subject: Subject, numbering: Numbering) -> dict[str, object]:
         series[-1] if len(series) else None,
         first=series[parsed] if parsed is not None else None,
         series=series,
-        note="nodes of the outermost graph that launch a kernel; a view launches none",
+        note="nodes of the outermost graph that launch a kernel; a view launches none, nor does what lies in place",
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import parser
 
 import gexplorer as gx
 from gexplorer.cost.graph import UncostedRow, cost_of
@@ -62,9 +63,28 @@ def test_kernels_by_step_are_those_of_every_graph(compiled, parts):
 
 
 def test_kernels_inside_of_nested_graphs_are_not_counted():
-    steps = gx.compile(build()["control"]).steps
-    assert kernels_by_step(Numbering(steps)).tolist() == [len(kernels(step.after)) for step in steps]
+    compiled = gx.compile(build()["control"])
+    steps = compiled.steps
+    found = kernels_by_step(subject_of(compiled), Numbering(steps)).tolist()
+    counts = [len(kernels(step.after)) if step.stage in ("parse", "passes") else found[-1] for step in steps]
+    assert found == counts
+    assert found[-1] == compiled.schedule.kernels.launches
     assert steps[1].after.nodes_deep > len(steps[1].after)
+
+
+def test_kernels_that_the_memory_plan_spares_are_not_counted_from_there_on():
+    text = """<ir_version: 10, opset_import: ["": 21]> g (float[256, 256] x, float[256, 256] w) => (float[512, 256] y) {
+        a = MatMul(x, w)
+        b = MatMul(w, x)
+        c = Concat<axis = 0>(a, b)
+        y = Softmax<axis = 0>(c)
+    }"""
+    compiled = gx.compile(parser.parse_model(text))
+    shown = figure({"head": unpack(document(compiled).parts["head"])}, "kernels")
+    stages = [step.stage for step in compiled.steps]
+    assert {count for stage, count in zip(stages, shown["series"], strict=True) if stage == "passes"} == {4}
+    assert {count for stage, count in zip(stages, shown["series"], strict=True) if stage == "memory"} == {3}
+    assert shown["value"] == 3 == len(compiled.cost.rows)
 
 
 def test_the_headline_is_what_the_stages_found(compiled, parts):
