@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from onnx import parser
 
 import gexplorer as gx
 
@@ -140,3 +141,19 @@ def test_pictures_of_one_kernel_and_of_none_say_so(show):
             .inner_text()
             .startswith(("No ", "The pool is empty"))
         )
+
+
+def test_what_has_no_known_size_may_not_fit(opened, tmp_path):
+    text = """<ir_version: 10, opset_import: ["": 21]>
+    g (float[n, 4] x, float[4, 4] w) => (float[n, 4] y, float[4, 4] z) {
+        a = Exp(x)
+        y = Softmax(a)
+        b = MatMul(w, w)
+        z = MatMul(b, w)
+    }"""
+    model = parser.parse_model(text)
+    for shapes, said in (({}, "nobody can say whether it fits"), ({"x": (2, 4)}, "fits: ")):
+        path = gx.compile(model, shapes=shapes).report(tmp_path / f"{len(shapes)}.html", variants="none")
+        page = opened(path)
+        page.get_by_role("tab", name="Memory", exact=True).click()
+        assert said in page.locator(".gxt").first.inner_text()

@@ -123,13 +123,19 @@ class MemoryPanel implements Panel {
     const room_bytes = this.store.parts.cost?.capacity_bytes;
     const needed = memory.pool_bytes + memory.weight_bytes + memory.persistent_bytes;
     const room = room_bytes ? `${bytes(needed)} of ${bytes(room_bytes)} HBM` : "";
-    const fits = room_bytes !== undefined && needed <= room_bytes;
+    // What has no known size may need any room.
+    const verdictOfRoom = (of: number): Node | string =>
+      needed > of
+        ? warning(` does not fit: ${room}, ${bytes(needed - of)} too much`)
+        : unsized > 0
+          ? ` · at least ${room}, so that nobody can say whether it fits`
+          : ` · fits: ${room} (${share(needed / of)})`;
     this.#frame.say(
       strong(`pool ${bytes(memory.pool_bytes)}`),
       ` ${verdict}`,
       pairs > 0 && warning(` ${count(pairs)} ${pairs === 1 ? "conflict" : "conflicts"}: ${name(memory.conflict_a[0])} and ${name(memory.conflict_b[0])} share bytes while both live`),
       unsized > 0 && warning(` ${plural(unsized, "tensor")} without a known size ${unsized === 1 ? "is" : "are"} not planned`),
-      room_bytes ? (fits ? ` · fits: ${room} (${share(needed / room_bytes)})` : warning(` does not fit: ${room}, ${bytes(needed - room_bytes)} too much`)) : null,
+      room_bytes ? verdictOfRoom(room_bytes) : null,
       soft(` with ${outside}`),
       soft(` · ${bytes(memory.unplanned_bytes)} without reuse · ${count(memory.first.length)} buffers, planner ${memory.planner}${this.#otherPlans(memory)}`),
     );

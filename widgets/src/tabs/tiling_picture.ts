@@ -220,7 +220,8 @@ export class TilingPicture {
     };
     around(kernel.chosen, boxed);
     around(kernel.best, (x, y, w, h) => {
-      star(c, x + w / 2, y + h / 2, Math.max(6, Math.min(9, Math.min(w, h) / 2)));
+      // Beside the number of a cell that has room for one.
+      star(c, w > 60 ? x + 14 : x + w / 2, y + h / 2, Math.max(6, Math.min(9, Math.min(w, h) / 2)));
       c.fillStyle = p.surface;
       c.fill();
       c.strokeStyle = p.ink;
