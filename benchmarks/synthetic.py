@@ -1,4 +1,4 @@
-"""Models of any number of nodes that give every general pass something to do."""
+"""Models of any number of nodes: one that gives every general pass something to do, one that nothing folds in."""
 
 from __future__ import annotations
 
@@ -45,6 +45,25 @@ def build(nodes: int) -> onnx.ModelProto:
         [helper.make_tensor_value_info(current, TensorProto.FLOAT, ["batch", 8, WIDTH])],
         initializers,
     )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def irregular(nodes: int) -> onnx.ModelProto:
+    """Elementwise operators on [8, 64] without scopes and without repeats: nothing folds, every node is a box."""
+    pick = np.random.default_rng(0)
+    unary, binary = ("Relu", "Sigmoid", "Tanh", "Exp", "Abs", "Neg", "Softplus", "Erf"), ("Add", "Mul", "Max", "Sub")
+    values, made = ["x"], list[onnx.NodeProto]()
+    for index in range(nodes):
+        inputs = [values[-1 - int(pick.integers(min(len(values), 3)))]]
+        if index % 3 == 2:
+            inputs = [values[-1], values[-1 - int(pick.integers(min(len(values), 12)))]]
+        kind = str(pick.choice(unary if len(inputs) == 1 else binary))
+        values.append(f"v{index}")
+        made.append(helper.make_node(kind, inputs, [values[-1]], f"n{index}"))
+    used = {name for node in made for name in node.input}
+    results = [name for name in values[1:] if name not in used]
+    tensor = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, 64])  # noqa: E731
+    graph = helper.make_graph(made, f"irregular_{nodes}", [tensor("x")], [tensor(name) for name in results])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 

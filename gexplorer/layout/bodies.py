@@ -68,11 +68,6 @@ class Bodies:
                 self._waiting.discard(number)
                 self.made.append(self._body(number, numbering))
 
-    def back_to(self, count: int) -> None:
-        """Forgets all but the first bodies."""
-        del self.made[count:]
-        self._numbering = None
-
     def part(self) -> dict[str, object]:
         """What the document has of it."""
         members_at, members = ragged([body.members for body in self.made])

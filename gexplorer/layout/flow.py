@@ -100,25 +100,27 @@ class Atlas:
         self._flows: dict[int, tuple[Graph, Flow]] = {}
         self._table = np.zeros((len(numbering.nodes), 3), dtype=np.int64)
 
-    def renumbered(self, numbering: Numbering) -> None:
-        """Goes on with the numbering of another trace; what is known of the nodes that both number alike is kept."""
+    def renumbered(self, numbering: Numbering) -> Atlas:
+        """An atlas for another trace, with what is known here of the nodes that both number alike."""
         nodes = _agreeing(self._numbering.nodes, numbering.nodes)
         values = _agreeing(self._numbering.values, numbering.values)
-        self._numbering = numbering
-        table = np.zeros((len(numbering.nodes), 3), dtype=np.int64)
-        table[:nodes] = self._table[:nodes]
-        self._table = table
 
         def agrees(number: int) -> bool:
             return end_of(number)[0] < values if is_boundary(number) else number < nodes
 
-        self.facts = {number: fact for number, fact in self.facts.items() if agrees(number)}
-        self._inner_value = {
+        made = Atlas(self._paths, numbering)
+        made.groups, made.around, made.nested = self.groups.copy(), self.around.copy(), self.nested.copy()
+        made._group, made._child, made._identity = self._group.copy(), self._child.copy(), self._identity.copy()
+        made._kind, made._sizes = self._kind.copy(), self._sizes.copy()
+        made._outer_value, made._table[:nodes] = self._outer_value.copy(), self._table[:nodes]
+        made.facts = {number: fact for number, fact in self.facts.items() if agrees(number)}
+        made._inner_value = {
             key: value for key, value in self._inner_value.items() if self._outer_value[-2 - value] < values
         }
-        self._flows = {
+        made._flows = {
             key: (graph, flow) for key, (graph, flow) in self._flows.items() if all(map(agrees, flow.nodes.tolist()))
         }
+        return made
 
     def flow(self, graph: Graph) -> Flow:
         """The flow of an outermost graph."""

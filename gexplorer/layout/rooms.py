@@ -79,9 +79,9 @@ class Rooms:
         """What the next picture will be compared with."""
         return self._last, self._repeats
 
-    def back_to(self, state: RoomsState) -> None:
-        """Makes the next picture follow an earlier one."""
-        self._last, self._repeats = state
+    def since(self, state: RoomsState, atlas: Atlas) -> Rooms:
+        """Others, whose next picture follows an earlier one of these."""
+        return Rooms(atlas, dict(self._looks), dict(self._shapes), *state)
 
     def built(self, union: Union) -> list[Room]:
         """The rooms of a picture, what is inside before what it is inside of; the last one is the whole."""

@@ -26,7 +26,7 @@ from gexplorer.layout.union import Union, united
 from gexplorer.trace.records import Step
 from gexplorer.views.explorer.numbering import Numbering
 
-# So many boxes of closed containers are laid out in advance, over all pictures; more only when asked for.
+# So many boxes of closed containers are laid out, over all pictures; those of the others stand in rows, by the front end.
 IN_ADVANCE = 12_000
 _NOTHING = Sketch((), (), ())
 
@@ -100,7 +100,6 @@ class Scenes:
     _template: dict[object, _Drawn] = field(default_factory=dict[object, _Drawn])
     _container: dict[object, int] = field(default_factory=dict[object, int])
     _open: set[int] = field(default_factory=set[int])
-    _waiting: dict[int, Room] = field(default_factory=dict[int, Room])
     _spent: int = 0
     _marks: list[_Mark] = field(default_factory=list["_Mark"])
 
@@ -117,7 +116,7 @@ class Scenes:
         return cls(numbering, atlas, Rooms(atlas))
 
     def up_to(self, wanted: Sequence[_Wanted], numbering: Numbering) -> Scenes | None:
-        """Goes back to the last picture that another trace has too; None where there is no such picture."""
+        """The pictures that another trace has too, to go on from; None where there are none. Nothing changes here."""
         same = 0
         for one, mark in zip(wanted, self._marks, strict=False):
             if one.step != mark.step or one.before is not mark.before or one.after is not mark.after:
@@ -126,19 +125,17 @@ class Scenes:
         if not same:
             return None
         mark = self._marks[same - 1]
-        self.numbering = numbering
-        self.atlas.renumbered(numbering)
-        self.rooms.back_to(mark.rooms)
-        del self.roots[same:], self.steps[same:], self._marks[same:]
-        del self.containers[mark.containers :], self.templates[mark.templates :], self.strings[mark.strings :]
-        self._string = {text: number for text, number in self._string.items() if number < mark.strings}
-        self._container = {key: number for key, number in self._container.items() if number < mark.containers}
-        self._template = {key: drawn for key, drawn in self._template.items() if drawn.number < mark.templates}
-        self._waiting = {number: room for number, room in self._waiting.items() if number < mark.containers}
-        self._drawn, self._by_group, self._open, self._spent = mark.drawn, mark.by_group, mark.open, mark.spent
-        self._bodies.back_to(mark.bodies)
-        del self.ends[mark.ends :]
-        return self
+        atlas = self.atlas.renumbered(numbering)
+        made = Scenes(numbering, atlas, self.rooms.since(mark.rooms, atlas))
+        made.roots, made.steps, made._marks = self.roots[:same], self.steps[:same], self._marks[:same]
+        made.containers, made.templates = self.containers[: mark.containers], self.templates[: mark.templates]
+        made.strings, made.ends = self.strings[: mark.strings], self.ends[: mark.ends]
+        made._string = {text: number for text, number in self._string.items() if number < mark.strings}
+        made._container = {key: number for key, number in self._container.items() if number < mark.containers}
+        made._template = {key: drawn for key, drawn in self._template.items() if drawn.number < mark.templates}
+        made._drawn, made._by_group, made._open, made._spent = mark.drawn, mark.by_group, mark.open, mark.spent
+        made._bodies.made += self._bodies.made[: mark.bodies]
+        return made
 
     def add(self, wanted: _Wanted) -> int:
         """Adds the picture of a step, or of the result; returns its number."""
@@ -213,19 +210,6 @@ class Scenes:
             self._template[key] = found
         return _Drawn(found.number, _named(room, self.templates[found.number]), found.drawn, found.cut, shape)
 
-    def layout_of(self, container: int) -> int:
-        """Lays out a container that was not in advance; returns the number of its template.
-
-        The container's entry and the list of templates are completed in place; both belong to what ``part`` gives.
-        """
-        entry = self.containers[container]
-        room = self._waiting.pop(container, None)
-        if room is not None:
-            entry.update(self._lines(room, self._draw(room, self._drawn)))
-        number = entry["template"]
-        assert isinstance(number, int)
-        return number
-
     def _emit(self, room: Room, where: _Drawn | None, is_open: bool, numbers: dict[Room, int]) -> int:
         members = [
             (box if not is_boundary(box) else -1 - self._end(box)) if isinstance(box, int) else -1 - numbers[box]
@@ -235,8 +219,6 @@ class Scenes:
         found = self._container.get(key)
         if found is None:
             found = self._container[key] = len(self.containers)
-            if where is None:
-                self._waiting[found] = room
             self.containers.append(
                 {
                     "label": self._text(room.label),
@@ -333,7 +315,7 @@ def scenes_of(steps: Sequence[Step], numbering: Numbering, previous: Scenes | No
         steps: of the trace, in order.
         numbering: of its nodes and values; of the first steps the same as in ``previous``, where these are the same.
         previous: the pictures of another trace of the same model; those of the first steps, as long as their graphs are
-            the same objects, are taken over. It must not be used any more after that.
+            the same objects, are taken over.
     """
     wanted = [_Wanted(index, steps[index].before, steps[index].after) for index in numbering.scene_steps]
     if numbering.result_from < len(steps):

@@ -42,8 +42,7 @@ class Document:
     Args:
         subject: what is shown.
         previous: a document of the same model before a change. Its numbers of nodes and values hold for the steps that
-            both have in common; whoever wants to find another node again looks for its name. Its pictures go on from
-            the previous ones, which only one document can take over; a second starts anew.
+            both have in common; whoever wants to find another node again looks for its name.
 
     Attributes:
         subject: what is shown.
@@ -69,9 +68,8 @@ class Document:
         self._course: Course = subject.course
         # What the previous one's graphs cost, if anybody asked there.
         self._costed = (previous.subject.steps, previous._course) if previous is not None and previous._course else None
-        self._scenes: Scenes | None = None
-        if previous is not None:  # they go on from where the previous ones are, which are then of no more use
-            self._scenes, previous._scenes = previous._scenes, None
+        # Pictures to go on from: the previous one's, until there are own ones.
+        self._scenes: Scenes | None = previous._scenes if previous is not None else None
 
     @property
     def hashes(self) -> dict[str, str]:

@@ -197,9 +197,12 @@ def test_going_on_from_another_trace_gives_what_starting_afresh_gives(rule, part
     scenes = scenes_of(bert.steps, first)
     changed = bert.replace(fusion={rule: False})
     second = Numbering(changed.steps, first)
-    scenes = scenes_of(changed.steps, second, scenes)
-    assert alike(scenes.part(), scenes_part(changed.steps, Numbering(changed.steps)))
-    assert alike(scenes_of(bert.steps, first, scenes).part(), part)
+    others = scenes_of(changed.steps, second, scenes)
+    afresh = scenes_part(changed.steps, Numbering(changed.steps))
+    assert alike(others.part(), afresh)
+    assert alike(scenes.part(), part)  # others came from it, and it stayed as it was
+    assert alike(scenes_of(changed.steps, second, scenes).part(), afresh)
+    assert alike(scenes_of(bert.steps, first, others).part(), part)
 
 
 def test_nobody_looks_at_an_empty_trace_in_vain():
@@ -214,16 +217,17 @@ def test_a_graph_without_names_opens_within_the_budget(count):
     assert visible(part, part["roots"][0]) <= MOST_BOXES
 
 
-def test_what_is_not_laid_out_in_advance_is_when_asked_for(monkeypatch):
-    monkeypatch.setattr("gexplorer.layout.scenes.IN_ADVANCE", 0)
+def test_past_the_budget_closed_containers_have_no_layout(monkeypatch):
     graph = chain(5_000, op=lambda n: f"Op{n * 7919 % 1013}")
     steps = [Step(0, "parse", "read", None, graph, graph, 0.0)]
-    scenes = scenes_of(steps, Numbering(steps))
-    waiting = [number for number, one in enumerate(scenes.containers) if one["template"] == -1]
-    assert waiting
-    for number in waiting:
-        assert scenes.layout_of(number) >= 0
-    require_consistent(scenes.part())
+    whole = scenes_part(steps, Numbering(steps))["containers"]
+    assert all(one["template"] >= 0 for one in whole)
+    monkeypatch.setattr("gexplorer.layout.scenes.IN_ADVANCE", 0)
+    containers = scenes_part(steps, Numbering(steps))["containers"]
+    assert [one["members"].tolist() for one in containers] == [one["members"].tolist() for one in whole]
+    without = [one for one in containers if one["template"] < 0]
+    assert len(without) > len(whole) / 2
+    assert not any(one["open"] for one in without)
 
 
 def test_names_of_fields_are_those_of_the_contract(part):
