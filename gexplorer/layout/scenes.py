@@ -26,7 +26,7 @@ from gexplorer.layout.union import Union, united
 from gexplorer.trace.records import Step
 from gexplorer.views.explorer.numbering import Numbering
 
-# So many boxes of closed containers are laid out, over all pictures; those of the others stand in rows, by the front end.
+# So many boxes of closed containers are laid out, over all pictures; those of others the front end stands in rows.
 IN_ADVANCE = 12_000
 _NOTHING = Sketch((), (), ())
 
