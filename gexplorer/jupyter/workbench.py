@@ -11,7 +11,7 @@ from typing import Any
 from gexplorer.compiler import Compilation, compile_source
 from gexplorer.errors import GexplorerError
 from gexplorer.jupyter.warm import warm
-from gexplorer.passes.manager import Progress
+from gexplorer.progress import Progress
 from gexplorer.render.document import Document, document
 
 # A message and the bytes that go with it, to the front end.
@@ -58,8 +58,10 @@ class Workbench:
         self.sequence = 0
         self._post = post
         self._wanted = wanted
-        self._document: Document | None = None
-        self._shown: Compilation | None = None
+        # Of what it was opened with, of what is shown, and of the current compilation.
+        self._first: Document | None = None
+        self._shown: Document | None = None
+        self._document: tuple[Compilation, Document] | None = None
         self._sent: dict[str, bytes] = {}
         self._asked: list[str] = []
         self._wish: Wish | None = None
@@ -115,8 +117,9 @@ class Workbench:
                 if everything:
                     self._sent.clear()
                 if wish is not None or everything:
-                    self._send(self._names(), wish)
-                self._send(asked, None)
+                    # What only one panel wants must not keep the others waiting.
+                    asked = list(dict.fromkeys([*self._show(wish), *asked]))
+                self._send(asked)
                 if everything:
                     warm()
             except _Superseded:
@@ -141,32 +144,24 @@ class Workbench:
         if options != self.current.options:
             self.current = compile_source(self.opened.source, options, previous=self.current, tell=self._tell)
 
-    def _names(self) -> list[str]:
+    def _whole(self) -> Document:
+        if self.current is self.opened and self._first is not None:
+            return self._first
+        if self._document is None or self._document[0] is not self.current:
+            self._document = self.current, document(self.current, previous=self._shown)
+            if self.current is self.opened:
+                self._first = self._document[1]
+        return self._document[1]
+
+    def _show(self, wish: Wish | None) -> list[str]:
+        """Sends what is always shown; returns the parts on demand that the front end had, and that are made yet."""
         whole = self._whole()
         names = [name for name in whole.parts if name not in whole.on_demand]
-        asked_before = [name for name in whole.on_demand if name in self._sent and name not in whole.taken_over]
         wanted = [name for name in names if self._wanted is None or name in self._wanted]
-        return wanted + asked_before
-
-    def _whole(self) -> Document:
-        if self._document is None or self._shown is not self.current:
-            self._document, self._shown = document(self.current, previous=self._document), self.current
-        return self._document
-
-    def _send(self, names: Sequence[str], wish: Wish | None) -> None:
-        """Sends those parts that the front end does not have yet."""
-        whole = self._whole()
-        made: dict[str, bytes] = {}
-        for number, name in enumerate(names):
-            self._tell(Progress(f"drawing {name}", number, len(names)))
-            if name in whole.parts:
-                made[name] = whole.parts[name]
-        new = {name: data for name, data in made.items() if self._sent.get(name) != data}
-        gone = [name for name in self._sent if name not in whole.parts]
-        if not new and wish is None:
-            if names:  # nothing is under way any more
-                self._post({"type": "work", "done": 1, "total": 1, "text": ""}, ())
-            return
+        old = [name for name in whole.on_demand if name in self._sent and name not in whole.taken_over]
+        later = [name for name in old if name not in whole.parts.packed]
+        new = self._made([*wanted, *(name for name in old if name not in later)])
+        gone = [name for name in self._sent if name not in whole.parts or name in later]
         message: dict[str, Any] = {"type": "parts", "names": list(new), "gone": gone}
         if wish is not None:
             message |= {"sequence": wish.sequence, "changes": dict(wish.changes)}
@@ -174,6 +169,27 @@ class Workbench:
         self._sent |= new
         for name in gone:
             del self._sent[name]
+        self._shown = whole
+        return later
+
+    def _send(self, names: Sequence[str]) -> None:
+        """Sends parts that are made on demand."""
+        new = self._made(names)
+        if new:
+            self._post({"type": "parts", "names": list(new), "gone": []}, list(new.values()))
+            self._sent |= new
+        elif names:  # nothing is under way any more
+            self._post({"type": "work", "done": 1, "total": 1, "text": ""}, ())
+
+    def _made(self, names: Sequence[str]) -> dict[str, bytes]:
+        """Those parts that the front end does not have yet."""
+        whole = self._whole()
+        made: dict[str, bytes] = {}
+        for number, name in enumerate(names):
+            self._tell(Progress(f"drawing {name}", number, len(names)))
+            if name in whole.parts:
+                made[name] = whole.parts[name]
+        return {name: data for name, data in made.items() if self._sent.get(name) != data}
 
     def _tell(self, progress: Progress) -> None:
         self._stop_if_superseded()

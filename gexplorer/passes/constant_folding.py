@@ -50,11 +50,11 @@ class ConstantFolding(Pass):
     messages = Map(
         folded=Message("all inputs of {node} ({op}) are constants"),
         too_large=Message(
-            "folding {node} ({op}) would add {bytes} bytes to the model, more than {limit}",
+            "folding {node} ({op}) would add {bytes:,} bytes to the model, more than the limit of {limit:,}",
             "raise fold_growth_bytes",
         ),
         reads_weights=Message(
-            "folding {node} ({op}) would read {bytes} bytes of weights, more than {limit}",
+            "folding {node} ({op}) would read {bytes:,} bytes of weights, more than the limit of {limit:,}",
             "raise fold_read_bytes",
         ),
         unavailable=Message("{blocker} is not available, so {node} ({op}) cannot be folded"),

@@ -21,7 +21,7 @@ class DeadCodeElimination(Pass):
     order = 900
     messages = Map(
         dead=Message("no result depends on {node} ({op})"),
-        unused_constants=Message("{count} constants ({bytes} bytes) are used by nothing"),
+        unused_constants=Message("{count} constants ({bytes:,} bytes) are used by nothing"),
     )
 
     def run(self, draft: Draft, log: Log, context: Context) -> None:

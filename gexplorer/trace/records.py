@@ -54,6 +54,10 @@ class Rewrite:
     changes: tuple[Change, ...]
     path: tuple[Place, ...] = ()
 
+    def __repr__(self) -> str:
+        did = f"{len(self.removed)} removed, {len(self.added)} added, {len(self.changed)} changed"
+        return f"Rewrite({self.node!r}, {self.code!r}, {did})"
+
     @property
     def removed(self) -> tuple[Node, ...]:
         """Nodes that were there before and are not after."""
@@ -222,4 +226,11 @@ class _Shown(dict[str, object]):
         super().__init__({"node": record.node, "blocker": blocker, **record.parameters})
 
     def __missing__(self, key: str) -> str:
-        return f"{{{key}}}"
+        return _Unknown(f"{{{key}}}")
+
+
+class _Unknown(str):
+    """A name that has no value: it stands for itself, however its value would be written."""
+
+    def __format__(self, spec: str) -> str:
+        return str(self)

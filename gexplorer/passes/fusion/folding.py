@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MESSAGES = Map(
     unavailable=Message("{blocker} is not available, so nothing can be computed into the weights of {conv}"),
     too_large=Message(
-        "computing new weights for {conv} would read or add {bytes} bytes, more than {limit}",
+        "computing new weights for {conv} would read or add {bytes:,} bytes, more than the limit of {limit:,}",
         "raise fold_read_bytes and fold_growth_bytes",
     ),
     overflow=Message("the new weights of {blocker} are too large for {dtype}", "compute {blocker} in a wider type"),

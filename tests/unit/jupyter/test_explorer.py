@@ -14,7 +14,8 @@ from gexplorer.errors import OptionError
 from gexplorer.jupyter.controls import Controls
 from gexplorer.jupyter.explorer import PANELS, Explorer, PanelWidget
 from gexplorer.jupyter.workbench import Wish, Workbench
-from gexplorer.views.pack import unpack
+from gexplorer.render.document import document
+from gexplorer.views.pack import pack, unpack
 
 MODEL = "bert-base:small=true"
 STATIC = Path(gx.__file__).parent / "static"
@@ -37,6 +38,8 @@ class Front:
         self.messages.append(message)
         if message["type"] == "parts":
             assert len(message["names"]) == len(buffers)
+            for name in message["gone"]:
+                del self.parts[name]
             self.parts |= {name: unpack(data) for name, data in zip(message["names"], buffers, strict=True)}
 
 
@@ -95,7 +98,41 @@ def test_what_is_on_demand_comes_when_asked_for_and_stays_true(compiled):
     assert front.parts["planners"]["planners"]
     bench.change(Wish(1, {"fusion": {"matmul_bias": False}}))
     assert bench.wait(60)
-    assert "planners" in front.messages[-1]["names"]  # the other graph has other plans
+    main, later = [m for m in front.messages if m["type"] == "parts"][-2:]
+    assert main["gone"] == ["planners"]  # the other graph has other plans, and nothing else waits for them
+    assert later["names"] == ["planners"]
+    assert pools(front.parts["planners"]) == pools(unpack(document(bench.current).parts["planners"]))
+    bench.change(Wish(2, {}))
+    assert bench.wait(60)
+    back = front.messages[-1]
+    assert back["sequence"] == 2
+    assert "planners" in back["names"]  # they were made before
+    assert pools(front.parts["planners"]) == pools(unpack(document(compiled).parts["planners"]))
+
+
+def test_a_change_that_was_never_shown_leaves_nothing_behind(compiled, monkeypatch):
+    """Parts that a document takes over are those of what the front end has, not of what was given up meanwhile."""
+    bench, front = opened(compiled)
+    bench.ask("kernel")
+    assert bench.wait(60)
+    made = Workbench._made
+
+    def given_up(self, names):
+        bench.change(Wish(2, {"fusion": {"matmul_bias": False}, "streams": "dependency"}))
+        monkeypatch.setattr(Workbench, "_made", made)
+        return made(self, names)
+
+    monkeypatch.setattr(Workbench, "_made", given_up)
+    bench.change(Wish(1, {"fusion": {"matmul_bias": False}}))
+    assert bench.wait(60)
+    assert [m["sequence"] for m in front.messages if "sequence" in m] == [2]
+    afresh = document(bench.current).parts
+    for name in ("kernel", "memory", "cost"):
+        assert pack(front.parts[name]) == afresh[name], name
+
+
+def pools(planners):
+    return [(row["name"], row["pool_bytes"]) for row in planners["planners"]]
 
 
 def test_the_newest_wish_wins(compiled, monkeypatch):

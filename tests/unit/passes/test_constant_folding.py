@@ -59,7 +59,11 @@ LARGE = "constant %s = int64[1] {300000}\n"
 REJECTS = {
     "too_large": (
         LARGE + "%a = ConstantOfShape(%s) #a\noutput %a",
-        ("a", None, "folding a (ConstantOfShape) would add 1200000 bytes to the model, more than 1048576"),
+        (
+            "a",
+            None,
+            "folding a (ConstantOfShape) would add 1,200,000 bytes to the model, more than the limit of 1,048,576",
+        ),
     ),
     "unknown_size": (
         "constant %k = float32[2] {1.0, 0.0}\n%a = NonZero(%k) #a\noutput %a",
@@ -135,7 +139,7 @@ def test_weights_beyond_the_limit_are_not_read(tmp_path):
 
     (step,) = run_passes(graph, [ConstantFolding], Context(Limits(fold_read_bytes=3)))
     (reject,) = step.rejects
-    assert step.reason(reject) == "folding a (Neg) would read 4 bytes of weights, more than 3"
+    assert step.reason(reject) == "folding a (Neg) would read 4 bytes of weights, more than the limit of 3"
 
 
 def replaced(graph, value):

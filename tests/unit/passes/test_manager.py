@@ -1,5 +1,6 @@
 """The pass manager: finding, choosing, running and recording passes."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -149,6 +150,13 @@ def test_a_pass_that_does_nothing_gives_the_very_same_graph():
     (step,) = run_passes(graph, [Marking], Context())
     assert step.after is graph
     assert not step.changed
+
+
+def test_a_sentence_of_a_rule_never_fails_for_want_of_a_number():
+    """Rules come from anywhere: a message may ask for what its record does not have."""
+    step = run(Marking, MODEL)
+    told = replace(step, messages={one.code: Message("{node}: {bytes:,} bytes, {more:.1f}") for one in step.rejects})
+    assert told.reason(replace(step.rejects[0], parameters={"bytes": 4096})) == "a: 4,096 bytes, {more}"
 
 
 def test_a_reject_says_why_and_what_would_cure_it():

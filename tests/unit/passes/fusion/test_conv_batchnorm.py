@@ -98,7 +98,7 @@ def test_limits(limits):
     step = run(ConvBatchnorm, HEAD + CONV + END, limits=limits)
     size, limit = (48, 47) if limits.fold_read_bytes == 47 else (16, 15)
     assert [step.reason(reject) for reject in step.rejects] == [
-        f"computing new weights for c would read or add {size} bytes, more than {limit}"
+        f"computing new weights for c would read or add {size:,} bytes, more than the limit of {limit:,}"
     ]
     assert step.hint(step.rejects[0]) == "raise fold_read_bytes and fold_growth_bytes"
 

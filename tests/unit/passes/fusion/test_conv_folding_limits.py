@@ -45,4 +45,4 @@ def test_more_than_the_limits_is_not_read_or_added(rule, limits):
     code, blocker, sentence, hint = only_miss(rule, "float32", limits)
     assert (code, blocker, hint) == ("too_large", "c", "raise fold_read_bytes and fold_growth_bytes")
     assert sentence.startswith("computing new weights for c would read or add ")
-    assert sentence.endswith(" bytes, more than 3")
+    assert sentence.endswith(" bytes, more than the limit of 3")

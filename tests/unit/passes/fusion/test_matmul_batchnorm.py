@@ -92,7 +92,7 @@ def test_why_not(code, model, said):
 def test_limits():
     step = run(MatMulBatchnorm, HEAD + FIRES["MatMul"][0], limits=Limits(fold_read_bytes=50))
     assert [step.reason(reject) for reject in step.rejects] == [
-        "computing new weights for p would read or add 72 bytes, more than 50"
+        "computing new weights for p would read or add 72 bytes, more than the limit of 50"
     ]
 
 
