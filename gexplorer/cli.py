@@ -149,7 +149,7 @@ def why(rule: str | None, node: str | None, every: bool, json_to: str | None, **
 
     shown = misses if every or node is not None else [miss for miss in misses if miss.near]
     counted = tallies(compiled.steps, misses, rule) if node is None else []
-    blockers = ranked_blockers(compiled.steps)
+    blockers = ranked_blockers(compiled.steps, between=compiled.between)
     story = node_story(compiled.steps, misses, node, rule) if node is not None else None
     if json_to is not None:
         write_json(why_data(shown, counted, blockers, story), json_to)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gexplorer.compiler import Compilation
 from gexplorer.display import Displayed
 from gexplorer.errors import OptionError
+from gexplorer.progress import watched
 from gexplorer.trace.records import Step
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ class Compared(Displayed):
     @cached_property
     def found(self) -> Difference:
         """The difference as plain records."""
-        from gexplorer.jupyter.progress import watched
         from gexplorer.views.difference import difference, difference_of_graphs
 
         if isinstance(self.a, Compilation) and isinstance(self.b, Compilation):
@@ -81,7 +81,6 @@ class Compared(Displayed):
 
     def report(self, path: str | Path) -> Path:
         """Writes the explorer over both graphs as one HTML file; returns its path."""
-        from gexplorer.jupyter.progress import watched
         from gexplorer.render.difference import write_difference, write_parts
 
         with watched(what="writing the difference"):
@@ -96,7 +95,6 @@ class Compared(Displayed):
             **traits: ``theme`` (auto, light, dark), ``height`` in px, ``selection``.
         """
         from gexplorer.jupyter.difference import DifferenceWidget
-        from gexplorer.jupyter.progress import watched
 
         with watched(what="drawing the difference"):
             own, whole = self.parts()

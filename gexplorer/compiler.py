@@ -31,8 +31,9 @@ from gexplorer.ops.shapes.inference import known_contents
 from gexplorer.options import Options, from_environment
 from gexplorer.passes.base import Context, Limits, Pass
 from gexplorer.passes.fusion.price import Price
-from gexplorer.passes.manager import Progress, plan, run_passes
+from gexplorer.passes.manager import plan, run_passes
 from gexplorer.passes.switches import Plan, is_rule
+from gexplorer.progress import Progress, Tell, watched
 from gexplorer.schedule.durations import Durations, durations_of
 from gexplorer.schedule.stage import Schedule, kernel_names, schedule
 from gexplorer.schedule.steps import schedule_steps
@@ -49,11 +50,10 @@ if TYPE_CHECKING:
     from gexplorer.jupyter.explorer import Explorer, PanelWidget
     from gexplorer.offline.constants import Weights
     from gexplorer.render.variants import Wanted
-    from gexplorer.views.why import Miss
+    from gexplorer.views.why import Misses
 
     ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
 
-Tell = Callable[[Progress], None]
 # Steps of the parse stage: read, infer_shapes.
 PARSE_STEPS = 2
 # The stages after the passes, as ``tell`` names them.
@@ -116,7 +116,6 @@ class Compilation(Displayed):
         Returns:
             The path.
         """
-        from gexplorer.jupyter.progress import watched
         from gexplorer.render.report import write_report
 
         with watched(tell, "writing the report") as told:
@@ -140,7 +139,6 @@ class Compilation(Displayed):
             OptionError: the memory plan is not sound, or the file cannot be written.
             ModelError: a constant cannot be read.
         """
-        from gexplorer.jupyter.progress import watched
         from gexplorer.offline.manifest import About
         from gexplorer.offline.save import save
         from gexplorer.offline.tiles import tiles_text
@@ -177,8 +175,6 @@ class Compilation(Displayed):
 
         Only what the change touches is done again: steps before the first one that it touches are shared.
         """
-        from gexplorer.jupyter.progress import watched
-
         options = self.options.with_changes(changes)
         if options == self.options:
             return self
@@ -199,7 +195,7 @@ class Compilation(Displayed):
         """What the passes knew besides the graph."""
         return _context(self.options, self.contents, self.plan)
 
-    def why(self, rule: str | None = None, node: str | None = None, *, every: bool = False) -> list[Miss]:
+    def why(self, rule: str | None = None, node: str | None = None, *, every: bool = False) -> Misses:
         """Every near miss of the rules (of one rule, at one node): where, what blocked it, what would cure it.
 
         Args:
@@ -212,15 +208,15 @@ class Compilation(Displayed):
             OptionError: no such rule, no such node; similar names are suggested.
         """
         from gexplorer.views.lookup import require_name
-        from gexplorer.views.why import every_miss, near_misses
+        from gexplorer.views.why import Misses, every_miss, near_misses
 
         if rule is not None:
             plan({rule: True})  # an unknown name is an error with a suggestion, not an empty list
         if node is not None:
             require_name(self.steps, node)
         if every:
-            return every_miss(self.steps, self.plan, self.context, rule, node, between=self.between)
-        return near_misses(self.steps, rule, node, between=self.between)
+            return Misses(every_miss(self.steps, self.plan, self.context, rule, node, between=self.between))
+        return Misses(near_misses(self.steps, rule, node, between=self.between))
 
 
 def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) -> Compilation:
@@ -238,8 +234,6 @@ def compile(model: ModelLike, *, tell: Tell | None = None, **options: object) ->
         OptionError: an option cannot be used.
         PassError: a pass failed; ``error.steps`` holds the steps up to there.
     """
-    from gexplorer.jupyter.progress import watched
-
     chosen = options_from(options)
     with paused_gc(), watched(tell) as told:
         return compile_source(load(model), chosen, tell=told)

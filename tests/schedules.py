@@ -26,7 +26,7 @@ def kernels(cores) -> Kernels:
     count = np.arange(len(cores))
     lowerings = tuple(Lowering(Outcome.MAPPED, "Op", _ENGINES.get(c, Engine.AICORE), c, "test") for c in cores)
     nodes = tuple(Node(f"k{i}", "Op", (), (f"t{i}",)) for i in range(len(cores)))
-    return Kernels(nodes, lowerings, count, count, count, np.zeros(len(cores), bool))
+    return Kernels(nodes, lowerings, count, count, count, np.zeros(len(cores), bool), np.ones(len(cores), bool))
 
 
 def edges_of(pairs, cores, reuse=()) -> Dependencies:

@@ -9,13 +9,14 @@ from time import perf_counter
 
 from gexplorer.cache.key import compilation_key, graph_digest
 from gexplorer.cache.store import Store
-from gexplorer.compiler import Tell, compile_source
+from gexplorer.compiler import compile_source
 from gexplorer.errors import ModelError
 from gexplorer.frontends.onnx import SourceModel
 from gexplorer.frontends.parts import part_model, part_of_scope, parts_between
 from gexplorer.offline.model import OfflineModel
 from gexplorer.ops.shapes import bind_inputs, infer_graph, with_types
 from gexplorer.options import Options
+from gexplorer.progress import Tell
 
 
 @dataclass(frozen=True, slots=True)

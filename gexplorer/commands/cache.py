@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_options, progress, wanted_options
+from gexplorer.commands.flags import SETTINGS, compile_options, wanted_options
 from gexplorer.commands.results import write_json
 from gexplorer.errors import OptionError
+from gexplorer.progress import watched
 
 if TYPE_CHECKING:
     from gexplorer.cache.store import Store
@@ -68,7 +69,7 @@ def parts(
     from gexplorer.compiler import load, options_from
 
     options = options_from(wanted_options(**common))
-    with progress() as tell:
+    with watched() as tell:
         made = compile_parts(load(model), options, store, scopes=scopes, cuts=cuts, tell=tell)
     copies = [shutil.copyfile(part.path, output / _file_name(part.name)) for part in made] if output is not None else []
     if json_to is not None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_options, progress, wanted_options
+from gexplorer.commands.flags import SETTINGS, compile_options, wanted_options
 from gexplorer.commands.results import require_targets, write_json
 from gexplorer.errors import OptionError
+from gexplorer.progress import watched
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
@@ -94,7 +95,7 @@ def _side(name: str, common: Mapping[str, Any], extra: tuple[str, ...]) -> Compi
             flags[name_of] = (*flags[name_of], value)
         else:
             flags["settings"] = (*flags["settings"], text)
-    with progress() as tell:
+    with watched() as tell:
         return compile_(name, tell=tell, **wanted_options(**flags))
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from gexplorer.errors import OptionError
+from gexplorer.progress import watched
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
-    from gexplorer.passes.manager import Progress
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -69,7 +68,7 @@ def compile_model(model: str, *, validate: str | None = "off", **flags: Any) -> 
     options = wanted_options(**flags)
     if validate is not None:
         options.setdefault("validate", validate)
-    with progress() as tell:
+    with watched() as tell:
         return compile_(model, tell=tell, **options)
 
 
@@ -118,12 +117,3 @@ def switches_of(switch: Path | None, on: tuple[str, ...], off: tuple[str, ...]) 
         click.echo(f"{switch}: gexplorer has no rule for {len(file.unmodelled)} of the names: {shown}", err=True)
     priorities = {name: number for name, number in file.priorities.items() if name not in file.unmodelled}
     return {"fusion": {**file.switches, **wanted}, "allowed": file.limits, "priorities": priorities}
-
-
-@contextmanager
-def progress() -> Generator[Callable[[Progress], None] | None]:
-    """A progress line on stderr, only on a terminal and only for work longer than a second."""
-    from gexplorer.jupyter.progress import watched
-
-    with watched() as tell:
-        yield tell

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_options, progress, wanted_options
+from gexplorer.commands.flags import SETTINGS, compile_options, wanted_options
 from gexplorer.commands.results import require_targets
 from gexplorer.errors import PassError
+from gexplorer.progress import watched
 
 
 @click.command(context_settings=SETTINGS)
@@ -35,7 +36,7 @@ def report(model: str, output: Path | None, variants: str, **common: Any) -> Non
     wanted, options = parse_wanted(variants), options_from(wanted_options(**common))
     source = load(model)
     path = output or Path(Path(source.name.partition(":")[0]).name).with_suffix(".html")
-    with progress() as tell:
+    with watched() as tell:
         try:
             compiled = compile_source(source, options, tell=tell)
         except PassError as error:

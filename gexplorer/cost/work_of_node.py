@@ -19,7 +19,7 @@ from gexplorer.ir.symbols import Dim
 from gexplorer.ir.types import Type
 from gexplorer.ops.row import Engine, Outcome, Unit
 from gexplorer.ops.table import entry_of, lookup
-from gexplorer.ops.traits import ConstantOf, is_control_flow, is_view
+from gexplorer.ops.traits import ConstantOf, is_control_flow, is_view, makes_nothing
 from gexplorer.ops.work import bytes_moved, flops, nbytes, types_of
 
 Types = Sequence[Type | None]
@@ -65,6 +65,8 @@ def copy_of_node(graph: Graph, node: Node) -> NodeWork:
 
 
 def _work(node: Node, inputs: Types, outputs: Types, squares: frozenset[str]) -> NodeWork:
+    if makes_nothing(type_ for name, type_ in zip(node.outputs, outputs, strict=True) if name):
+        return NoKernel()
     if node.body is not None:
         return _of_kernel(node, node.body, inputs, outputs)
     found = lookup(node, inputs, outputs)
@@ -77,8 +79,6 @@ def _work(node: Node, inputs: Types, outputs: Types, squares: frozenset[str]) ->
     if found.engine is Engine.GE_LOCAL or found.unit is Unit.NONE:
         return NoKernel()
     border = _border(node, inputs, outputs)
-    if border == 0:
-        return NoKernel()  # nothing goes in and nothing comes out: an empty tensor
     stages = _stages(node, inputs, outputs, found.unit, border, squares)
     return KernelWork(stages, _family(stages, node), border, (0.0,) * (len(stages) - 1), _count(node, inputs, outputs))
 
@@ -103,8 +103,6 @@ def _of_kernel(node: Node, body: Graph, inputs: Types, outputs: Types) -> NodeWo
     if node.op in EXPERT_KERNELS:
         return expert_work(node, body, inputs, outputs)
     border = _border(node, inputs, outputs)
-    if border == 0:
-        return NoKernel()
     if node.op == "TransData":
         given, made = _known([nbytes(inputs[0])]), _known([nbytes(outputs[0])])
         stage = Stage(Move(given, made, run_bytes(node, inputs, outputs)), name=node.op)

@@ -61,6 +61,9 @@ class Controls(ipywidgets.VBox):
         super().__init__([row, boxes])
         self._follow()
 
+    def __repr__(self) -> str:
+        return f"Controls({len(self.rules)} rules of {self._explorer!r})"
+
     def _changed(self, name: str, change: Mapping[str, Any]) -> None:
         if not self._quiet:
             value = change["new"]

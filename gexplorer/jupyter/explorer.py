@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
     from gexplorer.display import Displayed
     from gexplorer.jupyter.controls import Controls
+    from gexplorer.trace.records import Step
 
 _STATIC = Path(__file__).parent.parent / "static"
 
@@ -209,9 +211,12 @@ class PanelWidget(_Live):
         super().__init__(compilation, (*_WHERE, *PANELS[panel]), panel=panel, **traits)
 
     def _still(self) -> Displayed:
-        compilation = self.compilation
+        compilation, node = self.compilation, self.selection.get("node")
+        if self.panel in ("tiling", "kernel") and node in compilation.graph.nodes:
+            with suppress(OptionError):  # it launches none
+                return compilation.kernels[node]
         found: dict[str, Displayed] = {
-            "graph": compilation.steps[-1],
+            "graph": self._step(),
             "memory": compilation.memory,
             "schedule": compilation.schedule,
             "traffic": compilation.cost,
@@ -223,3 +228,10 @@ class PanelWidget(_Live):
             "log": compilation.steps,
         }
         return found.get(self.panel, compilation)
+
+    def _step(self) -> Step:
+        """The step that is chosen; without a choice the last that rewrote something."""
+        steps = self.compilation.steps
+        with suppress(KeyError, IndexError, TypeError):
+            return steps[self.selection["step"]]
+        return next((step for step in reversed(steps) if step.rewrites), steps[-1])

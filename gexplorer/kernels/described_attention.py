@@ -17,6 +17,7 @@ from gexplorer.kernels.attention_kernel import AttentionKernel, Layout, Mask
 from gexplorer.kernels.described import Described, Role
 from gexplorer.kernels.formula import Refusal
 from gexplorer.kernels.part import FLOATS, VIEWS, Part, strided
+from gexplorer.kernels.rowwise import row_axes
 from gexplorer.kernels.strides import Factor, Strided
 
 
@@ -63,11 +64,7 @@ class _Reader:
             raise _UnknownError("gives out more than the result of its attention")
         weighted, out = self._result(part.outputs[0])
         softmax = self._past(weighted.inputs[0], ("Cast", "Where"))
-        if (
-            softmax is None
-            or softmax.op != "Softmax"
-            or softmax.integer("axis", -1) not in (-1, self._rank(softmax) - 1)
-        ):
+        if softmax is None or softmax.op != "Softmax" or row_axes(part.graph, softmax) != 1:
             raise _UnknownError("its second product is not one with a softmax along the keys")
         self._taken.add(softmax.name)
         scores = self._scores(softmax.inputs[0])

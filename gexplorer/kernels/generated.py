@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gexplorer.display import Displayed
 from gexplorer.hardware.spec import Chip
 from gexplorer.kernels.described import Described
 from gexplorer.kernels.gemm_kernel import GemmKernel, GemmTile
@@ -40,7 +41,7 @@ class Occupied:
 
 
 @dataclass(frozen=True, eq=False)
-class Generated:
+class Generated(Displayed):
     """A kernel with a program.
 
     Attributes:
@@ -58,6 +59,9 @@ class Generated:
     chip: Chip
     found: Landscape | None = None
     tried: int = 0
+
+    def __repr__(self) -> str:
+        return f"Generated({self.text!r}, tile {self.tile_text}, {self.program.blocks:,} blocks)"
 
     @property
     def evaluations(self) -> int:

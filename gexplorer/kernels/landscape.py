@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gexplorer.cost.tile import Bools, Floats, Ints
+from gexplorer.display import Charted
 from gexplorer.kernels.gemm_kernel import GemmTile
 
 ORDERS = ("rows", "columns")
@@ -52,7 +53,7 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Landscape:
+class Landscape(Charted):
     """What a search has seen; arrays of shape [T] in the space's numbering, read-only.
 
     Attributes:
@@ -70,6 +71,10 @@ class Landscape:
     best: int | None
     chosen: int | None
     evaluations: int
+
+    def __repr__(self) -> str:
+        fit = f"{int(self.feasible.sum()):,} of {len(self.total_us):,} tiles fit"
+        return f"Landscape({fit}, taken {self.chosen_us:.1f} us, fastest {self.best_us:.1f} us)"
 
     @cached_property
     def feasible(self) -> Bools:

@@ -11,6 +11,10 @@ from gexplorer.ir.graph import Graph, Ints, Node
 from gexplorer.kernels.formula import Formula, Refusal, RowMake, Term, Writer, number
 from gexplorer.kernels.vector_kernel import Tensor, VectorKernel
 
+# Before this opset these go along all axes from theirs on (by default 1), after it along their own (the last) alone.
+_FLATTENED = frozenset(("Softmax", "LogSoftmax"))
+_BY_ONE_AXIS = 13
+
 
 def softmax(rows: int, width: int, dtype: DType) -> VectorKernel:
     """``exp(x - max)`` over its sum, along rows [rows, width]."""
@@ -107,12 +111,12 @@ def row_axes(graph: Graph, node: Node) -> int | Refusal:
     type_ = graph.tensor(node.inputs[0])
     if type_ is None or not type_.shape:
         return Refusal(node.op, "the length of its rows is not known")
-    rank, axes = len(type_.shape), _axes(graph, node)
-    count = len(axes) if axes is not None and node.op.startswith("Reduce") else 1
-    if axes is None or {axis % rank for axis in axes} != {*range(rank - count, rank)}:
+    rank = len(type_.shape)
+    axes = _axes(graph, node, rank)
+    if not axes or {axis % rank for axis in axes} != {*range(rank - len(axes), rank)}:
         along = "axes that are not known" if axes is None else f"axes {list(axes)}"
         return Refusal(node.op, f"goes along {along} of {rank}, rows lie along the last")
-    return count
+    return len(axes)
 
 
 def _row_width(graph: Graph, node: Node) -> int | Refusal:
@@ -125,8 +129,11 @@ def _row_width(graph: Graph, node: Node) -> int | Refusal:
     return prod(sizes) if len(sizes) == count else Refusal(node.op, "the length of its rows is not known")
 
 
-def _axes(graph: Graph, node: Node) -> tuple[int, ...] | None:
+def _axes(graph: Graph, node: Node, rank: int) -> tuple[int, ...] | None:
     """The axes that an operator goes along; None where they are not known."""
+    if node.op in _FLATTENED and graph.opsets.get("", _BY_ONE_AXIS) < _BY_ONE_AXIS:
+        first = node.integer("axis", 1)
+        return tuple(range(first + rank if first < 0 else first, rank))
     given = node.attributes.get("axes", node.attributes.get("axis"))
     if isinstance(given, Ints):
         return tuple(given)

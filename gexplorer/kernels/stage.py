@@ -30,7 +30,7 @@ from gexplorer.kernels.signature import signature
 from gexplorer.kernels.tiling import MODES, Searches, SearchMode
 from gexplorer.ops.row import Engine, Outcome, Unit
 from gexplorer.ops.table import entry_of, lookup
-from gexplorer.ops.traits import is_control_flow
+from gexplorer.ops.traits import is_control_flow, makes_nothing
 from gexplorer.ops.work import types_of
 from gexplorer.trace.laps import Laps
 
@@ -62,7 +62,7 @@ class Missing:
 
 
 @dataclass(frozen=True, eq=False)
-class DistinctKernel:
+class DistinctKernel(Displayed):
     """A kernel, and all nodes that have it.
 
     Attributes:
@@ -80,6 +80,10 @@ class DistinctKernel:
     programs: tuple[Generated, ...]
     missing: Missing | None
     operators: tuple[tuple[str, str, str], ...]
+
+    def __repr__(self) -> str:
+        more = f" and {self.count - 1:,} more" if self.count > 1 else ""
+        return f"DistinctKernel({self.op!r} of {self.nodes[0]!r}{more}, {self.unit}, {len(self.programs)} programs)"
 
     @property
     def count(self) -> int:
@@ -186,8 +190,14 @@ class Kernels(Displayed):
         """The kernel of a node. Raises OptionError where it launches none."""
         found = self._by_node.get(node)
         if found is None:
-            raise OptionError(f"{node!r} is no node that launches a kernel")
+            raise OptionError(f"{node!r} is no node that launches a kernel{self._hint(node)}")
         return found
+
+    def _hint(self, name: str) -> str:
+        try:
+            return f"; it went into {self.node_with(name)!r}"
+        except OptionError:
+            return ""
 
     def node_with(self, name: str) -> str:
         """The node that launches a kernel and is of that name, came of it, or has an operator of that name.
@@ -323,8 +333,7 @@ def _described(graph: Graph, node: Node) -> tuple[Described, ...] | Missing:
         return Missing("aicpu", node.op, "it runs on the chip's Arm cores (AI CPU), as compiled C++")
     if node.body is None and found.engine is Engine.GE_LOCAL:
         return Missing("graph_engine", node.op, "GE itself does it, without a kernel")
-    results = [graph.tensor(name) for name in node.outputs if name]
-    if results and all(result is not None and 0 in (result.shape or ()) for result in results):
+    if makes_nothing(graph.tensor(name) for name in node.outputs if name):
         return Missing("empty", node.op, "its result has no elements, so there is nothing to compute")
     described = describe(graph, node)
     return Missing("no_generator", described.node, described.reason) if isinstance(described, Refusal) else described

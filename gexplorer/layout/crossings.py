@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,38 +40,41 @@ class Layers:
     place: list[int]
 
 
-def ordered(rank: Ints, tails: Ints, heads: Ints, seeds: Floats | None = None) -> Layers:
+def ordered(rank: Ints, tails: Ints, heads: Ints, starts: Sequence[Floats] = ()) -> Layers:
     """Orders the vertices of every rank.
 
     Args:
         rank: of each vertex.
         tails: of edges; each leads from one rank to the next.
         heads: of edges.
-        seeds: where each vertex stood before, from left to right; NaN where it is new.
+        starts: where each vertex stood before, from left to right; NaN where it is new. The order of the first stays
+            unless far fewer edges cross in another; the others are where else a search for such a one begins.
     """
     count = len(rank)
     above, below = neighbour_lists(count, heads, tails), neighbour_lists(count, tails, heads)
     graph = Layers(rank, tails, heads, above, below, [], [0] * count)
-    known = seeds is not None and bool(np.isfinite(seeds).any())
-    if known:
-        assert seeds is not None
-        _arrange(graph, np.lexsort((_filled(graph, seeds), rank)))
-    else:
-        _arrange(graph, np.lexsort((np.arange(count), rank)))
-    best = crossings(graph)
-    kept = [list(layer) for layer in graph.layers]
-    wanted = best * WORTH_MOVING if known else best
-    idle = 0
-    for sweep in range(_SWEEPS if count < _LARGE else _SWEEPS_OF_LARGE):
-        if not best or idle > 3:
-            break
-        _sweep(graph, down=sweep % 2 == 0, lean_right=sweep % 4 > 1)
+    known = [seeds for seeds in starts if np.isfinite(seeds).any()]
+    best = wanted = -1
+    kept: list[list[int]] = []
+    for number, seeds in enumerate([_filled(graph, one) for one in known] or [np.arange(count)]):
+        _arrange(graph, np.lexsort((seeds, rank)))
         found = crossings(graph)
-        idle += 1
-        if found < wanted or (sweep == 0 and not known and found <= best):
-            best = wanted = found
-            kept = [list(layer) for layer in graph.layers]
-            idle = 0
+        if not number or found < wanted:
+            best, kept = found, [list(layer) for layer in graph.layers]
+            wanted = best * WORTH_MOVING if known and not number else best
+        idle = 0
+        for sweep in range(_SWEEPS if count < _LARGE else _SWEEPS_OF_LARGE):
+            if not best or idle > 3:
+                break
+            _sweep(graph, down=sweep % 2 == 0, lean_right=sweep % 4 > 1)
+            found = crossings(graph)
+            idle += 1
+            if found < wanted or (sweep == 0 and not known and found <= best):
+                best = wanted = found
+                kept = [list(layer) for layer in graph.layers]
+                idle = 0
+        if not best:
+            break
     graph.layers = kept
     for layer in kept:
         for position, vertex in enumerate(layer):

@@ -25,6 +25,7 @@ def lay_out(
     *,
     values: ArrayLike | None = None,
     seeds: ArrayLike | None = None,
+    passes: tuple[Ints, Floats] | None = None,
     on_top: ArrayLike | None = None,
 ) -> Placement:
     """Lays out a graph from top to bottom.
@@ -40,6 +41,8 @@ def lay_out(
         heads: box that each edge enters; not the same one.
         values: what flows along each edge, by number; without it, what leaves a box is one value.
         seeds: x of the boxes in an earlier picture, NaN where there is none; their order is kept if it is any good.
+        passes: where each edge went through the ranks between its ends there, from its tail to its head: offsets of the
+            edges and x, as ``Placement`` has them. Nothing for an edge that had no line: then a straight one is taken.
         on_top: boxes that do not move down to what they feed.
     """
     width, height = np.asarray(widths, dtype=np.float64), np.asarray(heights, dtype=np.float64)
@@ -54,8 +57,16 @@ def lay_out(
     drawn = np.flatnonzero(~cut)
     upper, lower = upper[drawn], lower[drawn]
     bends = _Bends(rank, upper, lower)
-    seed = None if seeds is None else _with_bends(np.asarray(seeds, dtype=np.float64), bends, upper, lower)
-    graph = ordered(bends.rank, bends.tails, bends.heads, seed)
+    starts: list[Floats] = []
+    if seeds is not None:
+        stood = np.asarray(seeds, dtype=np.float64)
+        edges = (tail[drawn], head[drawn], tail[drawn] != upper)
+        if passes is not None:
+            at, x = passes
+            starts.append(_with_bends(stood, bends, edges, (at[drawn], at[drawn + 1] - at[drawn], x)))
+        nowhere = np.zeros(len(drawn), dtype=np.int64)
+        starts.append(_with_bends(stood, bends, edges, (nowhere, nowhere, np.zeros(0))))
+    graph = ordered(bends.rank, bends.tails, bends.heads, starts)
     all_widths = np.concatenate([width, np.full(bends.count, BEND_WIDTH)])
     inner = np.arange(len(all_widths)) >= count
     x = across(graph, all_widths, inner, BOX_GAP)
@@ -114,8 +125,28 @@ def _scattered(value: Ints, rank: Ints) -> Bools:
     return high[value] - low[value] > LONGEST_SPAN
 
 
-def _with_bends(seeds: Floats, bends: _Bends, upper: Ints, lower: Ints) -> Floats:
-    """Seeds for the joints too: on the line between the ends of their edge."""
+def _with_bends(
+    seeds: Floats, bends: _Bends, edges: tuple[Ints, Ints, Bools], passes: tuple[Ints, Ints, Floats]
+) -> Floats:
+    """Seeds for the joints too: where the line of their edge was, which may have gone through more ranks or fewer.
+
+    Args:
+        seeds: of the boxes.
+        bends: of the drawn edges.
+        edges: tail and head of each drawn edge, and whether it was turned round.
+        passes: first place and number of places of each drawn edge, and x of all places.
+    """
+    tail, head, turned = edges
+    first, count, x = passes
     share = (bends.step + 1) / bends.spans[bends.edge]
-    start, end = seeds[upper][bends.edge], seeds[lower][bends.edge]
-    return np.concatenate([seeds, start + (end - start) * share])
+    at = np.where(turned[bends.edge], 1 - share, share) * (count[bends.edge] + 1)
+    before = np.minimum(at.astype(np.int64), count[bends.edge])
+    places = np.append(x, np.nan)  # something to point at where there is none
+
+    def place(number: Ints) -> Floats:
+        inner = places[np.clip(first[bends.edge] + number - 1, 0, len(x))]
+        ends = np.where(number == 0, seeds[tail[bends.edge]], seeds[head[bends.edge]])
+        return np.where((number == 0) | (number > count[bends.edge]), ends, inner)
+
+    start, end = place(before), place(before + 1)
+    return np.concatenate([seeds, start + (end - start) * (at - before)])

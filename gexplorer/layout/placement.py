@@ -27,6 +27,8 @@ class Placement:
         route_at: offsets of each drawn edge's points in ``route``; one more than there are drawn edges.
         route: points by row; they run from the lower border of the tail to the upper border of the head, those two
             included. An edge without points is a straight line between the middles of these borders.
+        pass_at: offsets of each drawn edge's places in ``passes``; one more than there are drawn edges.
+        passes: x at which it goes through each rank between its tail's and its head's, in this order.
     """
 
     width: float
@@ -38,3 +40,5 @@ class Placement:
     cut: Ints
     route_at: Ints
     route: Floats
+    pass_at: Ints
+    passes: Floats

@@ -66,14 +66,31 @@ def routed(
     points = points[~straight[points[:, 0].astype(np.int64)]]
     owner = points[:, 0].astype(np.int64)
     route = points[:, 2:]
-    owner, route = _turned(owner, route, tail[drawn] != upper)
+    turned = tail[drawn] != upper
+    owner, route = _turned(owner, route, turned)
+    passes = x[first[edge] + np.where(turned[edge], count[edge] - 1 - step, step)]
     sizes = np.bincount(owner, minlength=len(upper)) if len(owner) else np.zeros(len(upper), dtype=np.int64)
     edge_of_box = x[: len(width)] + width / 2
     reach = max(edge_of_box.max(initial=0.0), x.max(initial=0.0)) + MARGIN
     total = float(bottom[-1]) + MARGIN if len(bottom) else 2 * MARGIN
     y = top[rank] + height / 2
-    route_at = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-    return Placement(float(reach), total, x[: len(width)], y, rank, drawn, cut, route_at, route)
+    return Placement(
+        width=float(reach),
+        height=total,
+        x=x[: len(width)],
+        y=y,
+        rank=rank,
+        drawn=drawn,
+        cut=cut,
+        route_at=_offsets(sizes),
+        route=route,
+        pass_at=_offsets(count),
+        passes=passes,
+    )
+
+
+def _offsets(sizes: Ints) -> Ints:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
 
 
 def _rows(edge: Ints, order: Ints | int, x: Floats, y: Floats) -> Floats:

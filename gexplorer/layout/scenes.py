@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gexplorer.ir.graph import Graph
 from gexplorer.layout.bodies import Bodies
@@ -21,7 +20,7 @@ from gexplorer.layout.flow import Atlas
 from gexplorer.layout.openness import opened
 from gexplorer.layout.paths import Paths
 from gexplorer.layout.rooms import Room, Rooms, RoomsState
-from gexplorer.layout.template import Sketch, int32, laid_out
+from gexplorer.layout.template import Sketch, Stood, int32, laid_out
 from gexplorer.layout.union import Union, united
 from gexplorer.trace.records import Step
 from gexplorer.views.explorer.numbering import Numbering
@@ -42,12 +41,12 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A template, and which of a room's edges have a line in it and which have stubs."""
+    """A template, which of a room's edges have a line in it and which have stubs, and where lines go through ranks."""
 
     number: int
-    x: dict[int, float]
     drawn: tuple[int, ...]
     cut: tuple[int, ...]
+    passes: dict[int, tuple[float, ...]]
     shape: int
 
 
@@ -60,7 +59,7 @@ class _Mark:
     after: Graph
     rooms: RoomsState
     drawn: dict[Room, _Drawn]
-    by_group: dict[int, _Drawn]
+    by_group: dict[int, tuple[Room, _Drawn]]
     open: set[int]
     containers: int
     templates: int
@@ -96,7 +95,7 @@ class Scenes:
     _bodies: Bodies = field(init=False)
     _string: dict[str, int] = field(default_factory=dict[str, int])
     _drawn: dict[Room, _Drawn] = field(default_factory=dict[Room, _Drawn])
-    _by_group: dict[int, _Drawn] = field(default_factory=dict[int, _Drawn])
+    _by_group: dict[int, tuple[Room, _Drawn]] = field(default_factory=dict[int, "tuple[Room, _Drawn]"])
     _template: dict[object, _Drawn] = field(default_factory=dict[object, _Drawn])
     _container: dict[object, int] = field(default_factory=dict[object, int])
     _open: set[int] = field(default_factory=set[int])
@@ -147,20 +146,20 @@ class Scenes:
         self._marks.append(_Mark(wanted.step, before, after, self.rooms.state, drawn, by_group, self._open, *sizes))
         return len(self.roots) - 1
 
-    def picture(self, union: Union, index: int) -> tuple[dict[Room, _Drawn], dict[int, _Drawn]]:
+    def picture(self, union: Union, index: int) -> tuple[dict[Room, _Drawn], dict[int, tuple[Room, _Drawn]]]:
         """Adds a picture of any two graphs as one; returns how its containers are drawn, also by group."""
         made = self.rooms.built(union)
         whole = made[-1]
         drawn: dict[Room, _Drawn] = {}
         self._open, looks = opened(whole, self._open, lambda room: self._height(self._draw(room, drawn)))
-        by_group: dict[int, _Drawn] = {}
+        by_group: dict[int, tuple[Room, _Drawn]] = {}
         numbers: dict[Room, int] = {}
         for room in made:
             where = drawn.get(room)
             if where is None and (room in self._drawn or self._spent < IN_ADVANCE):
                 where = self._draw(room, drawn)
             if where is not None:
-                by_group.setdefault(room.group, where)
+                by_group.setdefault(room.group, (room, where))
             numbers[room] = self._emit(room, where, room.look in looks or room is whole, numbers)
         self._bodies.add(union.nodes, self.numbering)
         self._drawn, self._by_group = drawn, by_group
@@ -188,27 +187,22 @@ class Scenes:
         if found is None and room.kind == "repeat":
             found = self._draw(room.instances[0], drawn)
         if found is None:
-            shape = room.shape
             last = self._by_group.get(room.group)
-            if last is not None and last.shape == shape:
-                found = _Drawn(last.number, _named(room, self.templates[last.number]), last.drawn, last.cut, shape)
-            else:
-                found = self._laid_out(room, shape, last)
+            found = last[1] if last is not None and last[1].shape == room.shape else self._laid_out(room, last)
         drawn[room] = found
         return found
 
-    def _laid_out(self, room: Room, shape: int, last: _Drawn | None) -> _Drawn:
-        seeds = _seeds(room, last)
-        key = (shape, None if seeds is None else seeds.tobytes())
+    def _laid_out(self, room: Room, last: tuple[Room, _Drawn] | None) -> _Drawn:
+        stood = None if last is None else _stood(room, *last, self.templates[last[1].number])
+        key = (room.shape, None if stood is None else (stood.x.tobytes(), tuple(stood.passes.items())))
         found = self._template.get(key)
         if found is None:
-            laid = laid_out(_sketch(room), seeds)
-            found = _Drawn(len(self.templates), {}, laid.drawn, laid.cut, shape)
+            laid = laid_out(_sketch(room), stood)
+            found = self._template[key] = _Drawn(len(self.templates), laid.drawn, laid.cut, laid.passes, room.shape)
             ends = [(box, side) for box, side, _ in _stubs(room, laid.cut)]
             self.templates.append(_with_stubs(laid.template, ends))
             self._spent += len(room.boxes)
-            self._template[key] = found
-        return _Drawn(found.number, _named(room, self.templates[found.number]), found.drawn, found.cut, shape)
+        return found
 
     def _emit(self, room: Room, where: _Drawn | None, is_open: bool, numbers: dict[Room, int]) -> int:
         members = [
@@ -264,7 +258,7 @@ class Scenes:
         found = self._template.get(sketch)
         if found is None:
             laid = laid_out(sketch)
-            found = self._template[sketch] = _Drawn(len(self.templates), {}, laid.drawn, laid.cut, -1)
+            found = self._template[sketch] = _Drawn(len(self.templates), laid.drawn, laid.cut, laid.passes, -1)
             cut = [end for one in laid.cut for end in ((sketch.edges[one][0], 1), (sketch.edges[one][1], 0))]
             self.templates.append(_with_stubs(laid.template, [*sketch.ends, *cut]))
         return found.number, found.cut
@@ -353,15 +347,20 @@ def _with_stubs(template: dict[str, object], ends: Sequence[tuple[int, int]]) ->
     }
 
 
-def _named(room: Room, template: dict[str, object]) -> dict[int, float]:
+def _stood(room: Room, was: Room, drawn: _Drawn, template: dict[str, object]) -> Stood | None:
+    """How a room stood in the picture before, None where too little of it was there."""
     x = template["x"]
     assert isinstance(x, np.ndarray)
-    return dict(zip(room.names, x.tolist(), strict=True))
-
-
-def _seeds(room: Room, last: _Drawn | None) -> NDArray[np.float64] | None:
-    if last is None:
-        return None
-    known = last.x
+    known: dict[int, float] = dict(zip(was.names, x.tolist(), strict=True))
     seeds = np.array([known.get(name, np.nan) for name in room.names])
-    return seeds if np.isfinite(seeds).sum() > 1 else None
+    if np.isfinite(seeds).sum() < 2:
+        return None
+    lines = {_ends(was, edge): places for edge, places in drawn.passes.items()}
+    numbers = range(len(room.edges)) if lines else ()
+    return Stood(seeds, {edge: lines[ends] for edge in numbers if (ends := _ends(room, edge)) in lines})
+
+
+def _ends(room: Room, edge: int) -> tuple[int, int]:
+    """What an edge's ends are called from step to step."""
+    start, end, _, _ = room.edges[edge]
+    return room.names[start], room.names[end]

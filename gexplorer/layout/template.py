@@ -30,14 +30,35 @@ class Sketch:
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A template, and which edges of the sketch it draws, and which have stubs in their place."""
+    """A template, and which edges of the sketch it draws, and which have stubs in their place.
+
+    Attributes:
+        template: as the document has it.
+        drawn: numbers of the edges that have a line.
+        cut: numbers of the edges that have none.
+        passes: where the lines that go through ranks do so, by number of the edge; see ``Placement``.
+    """
 
     template: dict[str, object]
     drawn: tuple[int, ...]
     cut: tuple[int, ...]
+    passes: dict[int, tuple[float, ...]]
 
 
-def laid_out(sketch: Sketch, seeds: NDArray[np.float64] | None = None) -> Laid:
+@dataclass(frozen=True, slots=True)
+class Stood:
+    """How a sketch stood in an earlier picture.
+
+    Attributes:
+        x: of each box, NaN for one that is new.
+        passes: by number of the edge, where its line went through ranks.
+    """
+
+    x: NDArray[np.float64]
+    passes: dict[int, tuple[float, ...]]
+
+
+def laid_out(sketch: Sketch, stood: Stood | None = None) -> Laid:
     """Lays a sketch out.
 
     Stubs of the template are those of the sketch, then two for every edge that is not drawn: where it begins, where it
@@ -47,7 +68,16 @@ def laid_out(sketch: Sketch, seeds: NDArray[np.float64] | None = None) -> Laid:
     edges = np.array(sketch.edges, dtype=np.int64).reshape(-1, 3)
     on_top = np.zeros(len(sizes), dtype=np.bool_)
     on_top[list(sketch.on_top)] = True
-    placed = lay_out(sizes[:, 0], sizes[:, 1], edges[:, 0], edges[:, 1], values=edges[:, 2], seeds=seeds, on_top=on_top)
+    placed = lay_out(
+        sizes[:, 0],
+        sizes[:, 1],
+        edges[:, 0],
+        edges[:, 1],
+        values=edges[:, 2],
+        seeds=None if stood is None else stood.x,
+        passes=None if stood is None else _ragged(stood.passes, len(edges)),
+        on_top=on_top,
+    )
     # The front end draws from box to box; the template holds the points between.
     counts = np.diff(placed.route_at)
     inner = np.ones(len(placed.route), dtype=np.bool_)
@@ -66,7 +96,18 @@ def laid_out(sketch: Sketch, seeds: NDArray[np.float64] | None = None) -> Laid:
         "route_at": int32(route_at),
         "route": whole(placed.route[inner].reshape(-1)),
     }
-    return Laid(template, tuple(placed.drawn.tolist()), tuple(placed.cut.tolist()))
+    drawn: list[int] = placed.drawn.tolist()
+    at: list[int] = placed.pass_at.tolist()
+    x: list[float] = placed.passes.tolist()
+    passes = {edge: tuple(x[at[n] : at[n + 1]]) for n, edge in enumerate(drawn) if at[n] < at[n + 1]}
+    return Laid(template, tuple(drawn), tuple(placed.cut.tolist()), passes)
+
+
+def _ragged(passes: dict[int, tuple[float, ...]], edges: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    sizes = np.zeros(edges + 1, dtype=np.int64)
+    for edge, places in passes.items():
+        sizes[edge + 1] = len(places)
+    return np.cumsum(sizes), np.array([x for edge in sorted(passes) for x in passes[edge]])
 
 
 def whole(lengths: NDArray[np.float64]) -> NDArray[np.float32]:

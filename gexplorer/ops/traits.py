@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gexplorer.ir.constant import Constant
 from gexplorer.ir.graph import Graph, Node
+from gexplorer.ir.types import TensorType, Type
 from gexplorer.ops.table import entry_of
 
 ConstantOf = Callable[[str], Constant | None]
@@ -40,6 +41,16 @@ def is_view(node: Node, constant_of: ConstantOf | None = None) -> bool:
     if entry.family.name == "view":
         return True
     return sum(map(bool, node.outputs)) == 1 and _is_idle_dropout(node, constant_of)
+
+
+def makes_nothing(outputs: Iterable[Type | None]) -> bool:
+    """True when no result has an element: there is nothing to compute, and nothing is launched.
+
+    Args:
+        outputs: the types of a node's outputs, without those that are left out.
+    """
+    types = tuple(outputs)
+    return bool(types) and all(isinstance(type_, TensorType) and 0 in (type_.shape or ()) for type_ in types)
 
 
 def is_elementwise(node: Node) -> bool:

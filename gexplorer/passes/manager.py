@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from time import perf_counter
 
@@ -15,6 +15,7 @@ from gexplorer.ir.graph import Graph, Graphs
 from gexplorer.ir.verify import verify_changes
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.passes.switches import Plan, is_rule, make_plan
+from gexplorer.progress import Progress, Tell
 from gexplorer.trace.records import Place, Reject, Rewrite, Step
 
 _registered: dict[str, type[Pass]] = {}
@@ -48,15 +49,6 @@ def chosen_passes(switches: Mapping[str, bool], preset: str = "ge") -> tuple[typ
     return plan(switches, preset).passes
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where a run is: told before each pass."""
-
-    name: str
-    done: int
-    total: int
-
-
 def run_passes(
     graph: Graph,
     passes: Sequence[type[Pass]],
@@ -64,7 +56,7 @@ def run_passes(
     *,
     first_index: int = 0,
     earlier: Sequence[Step] = (),
-    tell: Callable[[Progress], None] = lambda progress: None,
+    tell: Tell = lambda progress: None,
     known: Mapping[type[Pass], Step] | None = None,
 ) -> list[Step]:
     """Runs passes over a graph and all graphs nested in it.

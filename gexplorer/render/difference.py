@@ -19,7 +19,7 @@ from gexplorer.render.units import bytes_text, change_text, count_text, plural_t
 from gexplorer.trace.records import Message, Reject, Rewrite, Step, Steps
 from gexplorer.views.difference import Difference, FigureChange, RuleChange, difference
 from gexplorer.views.explorer.differing import differing, option_rows, sides
-from gexplorer.views.explorer.figures import figures
+from gexplorer.views.explorer.figures import beside, figures
 from gexplorer.views.explorer.head import head_part
 from gexplorer.views.explorer.numbering import Numbering
 from gexplorer.views.explorer.subject import Subject, subject_of
@@ -68,11 +68,11 @@ def difference_parts(a: Compilation, b: Compilation, found: Difference) -> tuple
     """What the explorer shows of two compilations: parts that are not as the document has them, and the document."""
     step = difference_step(a, b, found)
     whole = Document(
-        replace(subject_of(b), name=_name(found), steps=Steps([step]), unfused=None, passes={}, running=frozenset())
+        replace(subject_of(b), name=_name(found), steps=Steps([step]), unfused=None, passes={}, running=frozenset(), plan=None)
     )
     head = head_part(whole.subject, whole.numbering)
-    first = {row["key"]: row["value"] for row in _figures(a)}
-    head["figures"] = [{**row, "first": first[row["key"]], "series": None} for row in _figures(b)]
+    first = {row["key"]: row for row in _figures(a)}
+    head["figures"] = [beside(first[row["key"]], row) for row in _figures(b)]
     head["stages"] = [row for row in cast("list[Mapping[str, object]]", head["stages"]) if row["steps"]]
     head["difference"] = differing(found, a.graph, b.graph, compiled=True)
     head["copy"] = dict.fromkeys(cast("Mapping[str, str]", head["copy"]), "")

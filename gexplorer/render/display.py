@@ -5,16 +5,20 @@ Programs of the page would add 100 kB to every output, so it has none; it opens 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
+from itertools import islice
 from xml.etree.ElementTree import Element
 
 from gexplorer.compared import Compared
 from gexplorer.compiler import Compilation
 from gexplorer.cost.graph import GraphCost
-from gexplorer.kernels.stage import Kernels
+from gexplorer.kernels.generated import Generated
+from gexplorer.kernels.landscape import Landscape
+from gexplorer.kernels.stage import DistinctKernel, Kernels
 from gexplorer.memory.stage import Memory
 from gexplorer.render.difference import difference_words
+from gexplorer.render.display_kernels import kernel_page, landscape_page, program_page
 from gexplorer.render.html import Child, h
 from gexplorer.render.lanes import lanes_figure
 from gexplorer.render.page import framed, plain_page
@@ -26,28 +30,46 @@ from gexplorer.render.units import bytes_text, count_text, percent_text, plural_
 from gexplorer.schedule.stage import Schedule
 from gexplorer.trace.records import Step, Steps
 from gexplorer.validation.record import Validation
+from gexplorer.views.explorer.differing import sides
 from gexplorer.views.memory_report import memory_report
 from gexplorer.views.report import report_data, step_report
 from gexplorer.views.validation import cure_of
+from gexplorer.views.why import Misses
 
 BUDGET_BYTES = 300_000
 MOST_DRAWN = 200
 MOST_ROWS = 200
 DEAREST = 20
+_MOST_PX = 560
 
 
 def bundle(result: object) -> dict[str, str]:
     """Text and HTML of a result; the HTML is left out where it would take more than ``BUDGET_BYTES``."""
     words = f"Steps({len(result)})" if isinstance(result, Steps) else repr(result)  # print(steps) lists them all
-    html = framed(plain_page(words[:200], shown(result)), words[:200], height_of(result))
+    made = list(shown(result))
+    html = framed(plain_page(words[:200], made), words[:200], height_of(result, made))
     return {"text/plain": words} | ({"text/html": html} if len(html) <= BUDGET_BYTES else {})
 
 
-def height_of(result: object) -> int:
-    """How much room its page is given, in px; it scrolls."""
+def height_of(result: object, page: Sequence[Element]) -> int:
+    """How much room its page is given, in px: what it needs, up to a limit beyond which it scrolls."""
+    if isinstance(result, Memory | Compilation):
+        return _MOST_PX
+    if isinstance(result, Schedule):
+        return 180 + 38 * result.streams
+    if isinstance(result, Landscape):
+        return 200 + max(_drawn(page), default=0)
     if isinstance(result, Step):
-        return 520 if result.rewrites else 260 if result.rejects else 140
-    return 300 if isinstance(result, Validation | Compared) else 460
+        grouped = sum("group" in (part.get("class") or "").split() for one in page for part in one.iter())
+        return min(150 + 90 * grouped + (100 + max(islice(_drawn(page), 2), default=0) if result.rewrites else 0), 660)
+    rows = sum(1 for one in page for _ in one.iter("tr"))
+    return min(130 + (64 if isinstance(result, Misses) else 36) * rows, _MOST_PX)
+
+
+def _drawn(page: Iterable[Element]) -> Iterator[int]:
+    """Heights of its pictures, in px."""
+    for one in page:
+        yield from (round(float(height)) for svg in one.iter("svg") if (height := svg.get("height", "")).isnumeric())
 
 
 @singledispatch
@@ -59,7 +81,11 @@ def shown(result: object) -> Iterable[Element]:
 @shown.register
 def _(result: Compilation) -> Iterable[Element]:
     data = report_data(result, with_memory=False)
-    yield headline(data)
+    head = headline(data)
+    for own in list(head)[:2]:  # its heading is a page's, too large for a cell
+        head.remove(own)
+    yield h("h2", h("span", result.source.name, class_="name"))
+    yield head
     yield h("section", stages_table(data), aria_label="Steps")
 
 
@@ -75,6 +101,7 @@ def _(result: Step) -> Iterable[Element]:
 
 @shown.register
 def _(result: Steps) -> Iterable[Element]:
+    busy = [step for step in result if step.rewrites or step.rejects or step.stage != "passes"]
     rows = [
         h(
             "tr",
@@ -86,11 +113,33 @@ def _(result: Steps) -> Iterable[Element]:
             _count(step.nodes_after),
             h("td", time_text(step.seconds), class_="number"),
         )
-        for step in result[:MOST_ROWS]
+        for step in busy[:MOST_ROWS]
     ]
     heads = ("#step", "stage", "name", "#rewrites", "#near misses", "#nodes after", "#time")
-    yield _title(plural_text(len(result), "step"), time_text(sum(step.seconds for step in result)))
-    yield h("div", table(heads, rows, "Steps"), _more(len(result) - len(rows), "step"), class_="card")
+    quiet = f"; {count_text(len(result) - len(busy))} passes found nothing to do" if len(busy) < len(result) else ""
+    yield _title(plural_text(len(result), "step"), f"{time_text(sum(step.seconds for step in result))}{quiet}")
+    yield h("div", table(heads, rows, "Steps"), _more(len(busy) - len(rows), "step"), class_="card")
+
+
+@shown.register
+def _(result: Misses) -> Iterable[Element]:
+    near = all(miss.near for miss in result)
+    rules = plural_text(len({miss.rule for miss in result}), "rule")
+    what = ("near miss", "near misses") if near else ("place that was not fused", "places that were not fused")
+    yield _title(plural_text(len(result), *what), f"of {rules}" if result else "nothing was nearly fused")
+    rows = [
+        h(
+            "tr",
+            h("td", miss.rule),
+            h("td", miss.node, class_="name"),
+            h("td", miss.reason, h("div", h("b", "Cure: "), miss.hint, class_="cure") if miss.hint else None),
+            h("td", "–" if miss.saved_bytes is None else bytes_text(int(miss.saved_bytes)), class_="number"),
+        )
+        for miss in result[:MOST_ROWS]
+    ]
+    heads = ("rule", "place", "what stood in the way", "#HBM to save")
+    if rows:
+        yield h("div", table(heads, rows, "Misses"), _more(len(result) - len(rows), "miss"), class_="card")
 
 
 @shown.register
@@ -151,15 +200,22 @@ def _(result: Kernels) -> Iterable[Element]:
     rows = [
         h(
             "tr",
-            h("td", kernel.nodes[0], class_="name"),
+            h("td", kernel.op),
             _count(kernel.count),
-            h("td", "tile program" if kernel.missing is None else kernel.missing.reason, class_="wide"),
+            h("td", kernel.unit),
+            h("td", kernel.nodes[0], class_="name"),
+            h("td", kernel.text if kernel.missing is None else f"no tile program: {kernel.missing.reason}"),
         )
         for kernel in result.distinct[:MOST_ROWS]
     ]
-    yield _title(f"{plural_text(len(result), 'kernel')} on {result.chip.name}", f"{len(rows)} different")
-    heads = ("such as", "#kernels", "program")
+    yield _title(f"{plural_text(len(result), 'kernel')} on {result.chip.name}", f"{len(result.distinct)} different")
+    heads = ("operator", "#kernels", "unit", "such as", "what it computes")
     yield h("div", table(heads, rows, "Kernels"), _more(len(result.distinct) - len(rows), "kernel"), class_="card")
+
+
+shown.register(DistinctKernel, kernel_page)
+shown.register(Generated, program_page)
+shown.register(Landscape, landscape_page)
 
 
 @shown.register
@@ -180,7 +236,10 @@ def _(result: Validation) -> Iterable[Element]:
 
 @shown.register
 def _(result: Compared) -> Iterable[Element]:
-    return difference_words(result.found)
+    first, second = sides(result.found)
+    _, *words = difference_words(result.found)  # its heading is a page's, too large for a cell
+    yield _title("What is different", f"{first} → {second}")
+    yield from words
 
 
 def _cures(notes: Iterable[object]) -> list[Element]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gexplorer.trace.records import Steps
 from gexplorer.views.explorer.cost import cost_part
 from gexplorer.views.explorer.course import Course, course_of, course_part, known_costs
+from gexplorer.views.explorer.far import far_part
 from gexplorer.views.explorer.figures import kernels_by_step
 from gexplorer.views.explorer.head import head_part
 from gexplorer.views.explorer.kernel import kernel_part
@@ -251,6 +252,7 @@ _KINDS: dict[str, _Kind] = {
         slow=True,
     ),
     "rules": _Kind(rules_part, lambda s: (s.cost, s.course, *s.steps)),
+    "far": _Kind(far_part, lambda s: (s.plan, s.context, *s.steps), lambda s: s.plan is not None, on_demand=_always),
     "sources": _Kind(sources_part, lambda s: tuple(s.steps), lambda s: bool(s.passes), on_demand=_always),
     "log": _Kind(log_part, lambda s: (s.memory, *s.steps)),
 }

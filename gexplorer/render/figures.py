@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from gexplorer.cost.graph import GraphCost
 from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
+from gexplorer.kernels.landscape import Landscape
 from gexplorer.memory.stage import Memory
-from gexplorer.render.units import bytes_text, time_text
+from gexplorer.render.units import bytes_text, plural_text, time_text
 from gexplorer.schedule.stage import Schedule
 from gexplorer.trace.records import Steps
 from gexplorer.views.explorer.cost import peaks_of
@@ -26,17 +28,23 @@ if TYPE_CHECKING:
 # Above so many boxes plotly takes seconds to minutes: then the picture is a raster.
 MOST_BARS = 2000
 RASTER = (240, 600)  # addresses, points in time
-# Okabe and Ito's palette, for the colour-blind.
-_COLOURS = {
-    "cube": "#e69f00",
-    "vector": "#56b4e9",
-    "mte": "#f0e442",
-    "scalar": "#cc79a7",
-    "aicpu": "#d55e00",
-    "host": "#b3261e",
-    "workspace": "#999999",
+# Okabe and Ito's palette, for the colour-blind; what shares a picture differs by a pattern or a symbol, too.
+_PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_UNITS = {  # colour, pattern, name
+    "cube": ("#d55e00", "", "cube"),
+    "vector": ("#56b4e9", "-", "vector"),
+    "mte": ("#009e73", "|", "data movement"),
+    "scalar": ("#cc79a7", ".", "scalar"),
+    "aicpu": ("#e69f00", "x", "AI CPU"),
+    "host": ("#b3261e", "/", "host"),
 }
-_OTHER = "#7b8896"
+_OTHER = ("#999999", "\\")
+_SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star")
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+# Steps that are shown: the longest.
+MOST_STEPS = 40
+# A tile so much slower than the best is as dark as any slower one.
+_SLOWEST = 3.0
 
 
 @singledispatch
@@ -51,8 +59,11 @@ def figure(result: object) -> go.Figure:
 
 @figure.register(Memory)
 def _(result: Memory) -> go.Figure:
+    """Every buffer of the pool: from when to when, from which address to which."""
     problem, offsets = result.plan.problem, result.plan.placement.offsets
-    made = _empty(f"{result.graph.name}: memory pool, {bytes_text(result.pool_bytes)}", "operator", "address in bytes")
+    proved = ", no plan is smaller" if result.plan.proved_optimal else ""
+    title = f"Memory pool of {result.graph.name}: {bytes_text(result.pool_bytes)}{proved}"
+    made = _empty(title, "operator, in order of execution", "address")
     if len(problem) > MOST_BARS:
         made.add_heatmap(
             z=occupied(result),
@@ -60,104 +71,134 @@ def _(result: Memory) -> go.Figure:
             dx=len(result.program) / RASTER[1],
             y0=result.pool_bytes / RASTER[0] / 2,
             dy=result.pool_bytes / RASTER[0],
-            colorscale="Cividis",
-            zmin=0,
-            zmax=1,
-            colorbar={"title": "taken"},
+            **_shares("taken"),
         )
     else:
         kinds = np.array(buffer_kinds(result))
         for kind in dict.fromkeys(kinds.tolist()):
             own = np.flatnonzero(kinds == kind)
             made.add_bar(
-                name=kind,
                 x=(problem.lower[own] + problem.upper[own]) / 2,
                 width=problem.upper[own] - problem.lower[own],
                 base=offsets[own],
                 y=problem.size_bytes[own],
-                marker={"color": _COLOURS.get(kind, _OTHER), "line": {"color": "white", "width": 0.5}},
                 text=[f"{problem.name(row)}: {bytes_text(int(problem.size_bytes[row]))}" for row in own.tolist()],
                 textposition="none",
                 hovertemplate="%{text}<extra></extra>",
+                **_bars(kind),
             )
-    for height, name in ((result.pool_bytes, "pool"), (problem.bound_bytes, "bound")):
-        made.add_hline(y=height, line={"dash": "dot" if name == "bound" else "solid", "width": 1}, annotation_text=name)
-    made.update_layout(barmode="overlay")
+    equal = result.pool_bytes == problem.bound_bytes
+    lines = [(result.pool_bytes, "pool = bound" if equal else "pool", "solid")]
+    lines += [] if equal else [(problem.bound_bytes, "bound", "dot")]
+    for height, name, dash in lines:
+        made.add_hline(y=height, line={"dash": dash, "width": 1.5}, annotation_text=name)
+    at = _ticks(result.pool_bytes)
+    made.update_layout(barmode="overlay", yaxis={"tickvals": at, "ticktext": [bytes_text(tick) for tick in at]})
     return made
 
 
 @figure.register(Schedule)
 def _(result: Schedule) -> go.Figure:
+    """A lane a stream, every kernel as long as it runs."""
     start, took = result.timeline.start_us, result.timeline.duration_us
-    made = _empty(
-        f"{result.memory.graph.name}: {time_text(result.makespan_us / 1e6)}, modelled", "time in µs", "stream"
-    )
+    title = f"Schedule of {result.memory.graph.name}: {time_text(result.makespan_us / 1e6)}, modelled"
+    made = _empty(title, "time in µs", "stream")
     units = np.array(result.kernels.cores)
     if len(units) > MOST_BARS:
         made.add_heatmap(
             z=_busy(start, result.timeline.end_us, result.assigned.stream, result.streams, result.makespan_us),
             x0=result.makespan_us / RASTER[1] / 2,
             dx=result.makespan_us / RASTER[1],
-            colorscale="Cividis",
-            zmin=0,
-            zmax=1,
-            colorbar={"title": "busy"},
+            **_shares("busy"),
         )
-        return made
-    for unit in dict.fromkeys(units.tolist()):
-        own = np.flatnonzero(units == unit)
-        made.add_bar(
-            name=unit,
-            orientation="h",
-            base=start[own],
-            x=took[own],
-            y=result.assigned.stream[own],
-            marker={"color": _COLOURS.get(unit, _OTHER)},
-            text=[f"{result.kernels.nodes[k].name} ({result.kernels.nodes[k].op})" for k in own.tolist()],
-            textposition="none",
-            hovertemplate="%{text}: %{x:.3g} µs<extra></extra>",
-        )
-    made.update_layout(barmode="overlay", yaxis={"dtick": 1})
+    else:
+        for unit in dict.fromkeys(units.tolist()):
+            own = np.flatnonzero(units == unit)
+            made.add_bar(
+                orientation="h",
+                base=start[own],
+                x=took[own],
+                y=result.assigned.stream[own],
+                text=[f"{result.kernels.nodes[k].name} ({result.kernels.nodes[k].op})" for k in own.tolist()],
+                textposition="none",
+                hovertemplate="%{text}: %{x:.3g} µs<extra></extra>",
+                **_bars(unit),
+            )
+    made.update_layout(barmode="overlay", yaxis={"dtick": 1, "range": [result.streams - 0.5, -0.5]})
+    made.update_layout(height=220 + 60 * result.streams)
     return made
 
 
 @figure.register(GraphCost)
 def _(result: GraphCost) -> go.Figure:
     """A roofline of the kernels: operations a byte, operations a second."""
-    made = _empty(f"Roofline on {result.chip.name}, modelled", "operations a byte of HBM", "operations a second")
     rows = [row for row in result.rows if row.flops and row.hbm_bytes and row.total_us]
+    left = sum(1 for row in result.rows if row.flops) - len(rows)
+    without = f"; {plural_text(left, 'kernel')} without HBM traffic not shown" if left else ""
+    title = f"Roofline on {result.chip.name}, modelled{without}"
+    made = _empty(title, "operations per byte of HBM traffic", "operations per second")
     intensity = np.array([row.flops / row.hbm_bytes for row in rows])
     rate = np.array([row.flops / row.total_us * 1e6 for row in rows])
     families = np.array([row.family for row in rows])
-    for family in dict.fromkeys(families.tolist()):
+    for number, family in enumerate(dict.fromkeys(families.tolist())):
         own = np.flatnonzero(families == family)
         made.add_scatter(
             name=family,
             mode="markers",
             x=intensity[own],
             y=rate[own],
+            marker={"color": _turn(_PALETTE, number), "symbol": _turn(_SYMBOLS, number), "size": 9},
             text=[f"{rows[k].node} ({rows[k].op}): {time_text(rows[k].total_us / 1e6)}, {rows[k].bound}" for k in own],
             hovertemplate="%{text}<extra></extra>",
         )
     if len(rows):
         reach = np.geomspace(intensity.min() / 2, intensity.max() * 2, 60)
-        for name, peak, bandwidth in _roofs(result.chip):
-            made.add_scatter(name=name, mode="lines", x=reach, y=np.minimum(peak, bandwidth * reach))
-    made.update_xaxes(type="log")
-    made.update_yaxes(type="log")
+        for number, (name, peak, bandwidth) in enumerate(_roofs(result.chip)):
+            line = {"color": _turn(_PALETTE, number), "dash": _turn(_DASHES, number), "width": 1.5}
+            made.add_scatter(name=name, mode="lines", x=reach, y=np.minimum(peak, bandwidth * reach), line=line)
+    made.update_xaxes(type="log", dtick=1)
+    made.update_yaxes(type="log", dtick=1)
     return made
 
 
 @figure.register(Steps)
 def _(result: Steps) -> go.Figure:
     """Where the time of the compilation goes."""
-    made = _empty("Compile time", "ms", "")
-    took = [step for step in sorted(result, key=lambda step: step.seconds) if step.seconds > 0][-40:]
-    for stage in dict.fromkeys(step.stage for step in result):
+    took = [step for step in sorted(result, key=lambda step: step.seconds) if step.seconds > 0][-MOST_STEPS:]
+    most = f"the {len(took)} longest of {plural_text(len(result), 'step')}"
+    made = _empty(f"Compile time, {time_text(sum(step.seconds for step in result))}: {most}", "time in ms", "")
+    for number, stage in enumerate(dict.fromkeys(step.stage for step in result)):
         own = [step for step in took if step.stage == stage]
         names = [f"{step.index} {step.name}" for step in own]
-        made.add_bar(name=stage, orientation="h", x=[step.seconds * 1e3 for step in own], y=names)
-    made.update_layout(yaxis={"categoryorder": "total ascending"})
+        marker = {"color": _turn(_PALETTE, number), "pattern": {"shape": _turn(("", "-", "|", "/", "x", "."), number)}}
+        made.add_bar(name=stage, orientation="h", x=[step.seconds * 1e3 for step in own], y=names, marker=marker)
+    made.update_layout(yaxis={"categoryorder": "total ascending", "dtick": 1}, height=180 + 17 * len(took))
+    return made
+
+
+@figure.register(Landscape)
+def _(result: Landscape) -> go.Figure:
+    """The time of the best tile of so many rows and columns; where none fits, nothing."""
+    times, _ = result.plane()
+    made = _empty("Tiles of a product: time of the best of each size, modelled", "columns n", "rows m")
+    most = _SLOWEST * result.best_us if result.best is not None else 1.0
+    made.add_heatmap(
+        z=times,
+        x=result.space.n,
+        y=result.space.m,
+        zmin=result.best_us if result.best is not None else 0.0,
+        zmax=most,
+        colorscale="Cividis_r",
+        colorbar={"title": "µs"},
+        hovertemplate="%{y} rows, %{x} columns: %{z:.4g} µs<extra></extra>",
+    )
+    marks = (("fastest", result.best, "circle-open"), ("taken", result.chosen, "x-thin-open"))
+    for name, number, symbol in marks:
+        if number is not None:
+            tile = result.space.tile(number)
+            marker = {"symbol": symbol, "size": 13, "color": "#d55e00", "line": {"width": 2.5}}
+            made.add_scatter(name=name, mode="markers", x=[tile.n], y=[tile.m], marker=marker)
+    made.update_layout(legend={"orientation": "h", "y": 1.1, "x": 1, "xanchor": "right"})
     return made
 
 
@@ -167,6 +208,28 @@ def _empty(title: str, x: str, y: str) -> go.Figure:
     made = go.Figure()
     made.update_layout(title=title, template="plotly_white", xaxis_title=x, yaxis_title=y)
     return made
+
+
+def _bars(kind: str) -> dict[str, Any]:
+    """Name and look of the bars of a unit, or of another kind of thing."""
+    colour, pattern, name = _UNITS.get(kind, (*_OTHER, kind))
+    look = {"shape": pattern, "fgcolor": "white", "bgcolor": colour, "size": 6, "solidity": 0.2}
+    return {"name": name, "marker": {"color": colour, "line": {"color": "white", "width": 0.5}, "pattern": look}}
+
+
+def _shares(title: str) -> dict[str, Any]:
+    """Scale of a raster whose cells are shares of 1."""
+    return {"colorscale": "Cividis", "zmin": 0, "zmax": 1, "colorbar": {"title": title, "tickformat": ".0%"}}
+
+
+def _ticks(limit_bytes: int) -> list[int]:
+    """Four to eight round addresses, powers of two apart."""
+    step = 1 << max((limit_bytes // 4).bit_length() - 1, 0)
+    return list(range(0, limit_bytes + 1, step))
+
+
+def _turn(of: Sequence[str], number: int) -> str:
+    return of[number % len(of)]
 
 
 def _roofs(chip: Chip) -> list[tuple[str, float, float]]:

@@ -40,7 +40,7 @@ def lanes_figure(schedule: Schedule) -> Element:
                 viewBox=f"0 0 {_LEFT + _WIDTH + 10} {height}",
                 width="100%",
                 role="img",
-                aria_label=f"{len(schedule.kernels)} kernels on {streams} streams in {time_text(makespan / 1e6)}",
+                aria_label=f"{schedule.kernels.launches:,} kernels on {streams} streams in {time_text(makespan / 1e6)}",
             ),
             class_="lanes",
         ),

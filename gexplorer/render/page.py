@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from html import escape
 from importlib.resources import files
 from xml.etree.ElementTree import Element
 
+from gexplorer.render.base91 import encoded
 from gexplorer.render.html import Child, code, document, h
 
 # Best compression costs two to three times the time of the default, and a large document has tens of megabytes.
@@ -18,13 +18,13 @@ _BEST_BELOW_BYTES = 4_000_000
 
 
 def carried(parts: Mapping[str, bytes], names: Iterable[str]) -> dict[str, str]:
-    """Packed parts as a page carries them: base64 of gzip. Equal parts give equal text."""
+    """Packed parts as a page carries them. Equal parts give equal text."""
     return {name: zipped(parts[name]) for name in names}
 
 
 def zipped(data: bytes) -> str:
-    """Base64 of gzip, the same on every day."""
-    return base64.b64encode(gzip.compress(data, 9 if len(data) < _BEST_BELOW_BYTES else 6, mtime=0)).decode()
+    """The text of gzip (``base91.py``), the same on every day."""
+    return encoded(gzip.compress(data, 9 if len(data) < _BEST_BELOW_BYTES else 6, mtime=0))
 
 
 def page(title: str, summary: Child, carries: Mapping[str, object]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from gexplorer.output import write_file
+from gexplorer.progress import Tell
 from gexplorer.render.chart import sparkline
 from gexplorer.render.document import document_of_failure
 from gexplorer.render.html import h
@@ -16,7 +17,7 @@ from gexplorer.render.report_memory import memory_section
 from gexplorer.render.report_steps import stages_table
 from gexplorer.render.report_tables import model_section, operators_section
 from gexplorer.render.units import bytes_text, change_text, count_text, percent_text, plural_text, time_text
-from gexplorer.render.variants import Carried, Tell, Wanted, carry
+from gexplorer.render.variants import Carried, Wanted, carry
 from gexplorer.views.report import Figure, Report, failed_data, report_data
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from gexplorer.trace.records import Reject, Rewrite, Step, Steps
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
-    from gexplorer.passes.manager import Progress
 
 # Sentences of one kind shown before the rest is only counted.
 EXAMPLES = 3
@@ -142,51 +141,6 @@ def print_zoo(rows: Sequence[Mapping[str, object]]) -> None:
         out.print(Padding(escape(str(row["summary"])), (0, 0, 0, 2)))
         out.print(Padding(f"[dim]{escape(shown)}[/dim]", (0, 0, 0, 4)))
     out.print("\nOptions follow a colon: [bold]gexplorer compile llama2-7b:layers=2,seq=128[/bold]")
-
-
-class ProgressLine:
-    """One line on stderr, from the first second of work on.
-
-    Args:
-        delay: seconds without a line.
-        what: what is done, until somebody tells more.
-    """
-
-    def __init__(self, delay: float = 1.0, what: str = "working") -> None:
-        from threading import Lock, Timer
-
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed}/{task.total}"),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task(what, total=None)
-        self._lock = Lock()
-        self._cleared = False
-        self._timer = Timer(delay, self._show)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def tell(self, progress: Progress) -> None:
-        """Called before each pass."""
-        self._bar.update(self._task, description=progress.name, completed=progress.done, total=progress.total)
-
-    def clear(self) -> None:
-        """Takes the line away."""
-        self._timer.cancel()
-        with self._lock:
-            self._cleared = True
-            self._bar.stop()
-
-    def _show(self) -> None:
-        with self._lock:
-            if not self._cleared:
-                self._bar.start()
 
 
 def _print_grouped(out: Console, step: Step, records: Sequence[Rewrite] | Sequence[Reject]) -> None:

@@ -105,17 +105,17 @@ def _print_near(misses: Iterable[Miss], out: Console, most: int | None) -> None:
 
 
 def _to_save(same: Sequence[Miss]) -> str:
-    """What curing misses of one kind would save, each value counted once; "" where no cure or size is known."""
+    """What curing misses of one kind would save, each blocker counted once; "" where no cure or size is known."""
     if not same[0].hint:
         return ""
-    freed = sum({m.blocker or m.node: m.freed_bytes or 0 for m in same}.values())
-    saved = sum({m.blocker or m.node: m.saved_bytes or 0 for m in same}.values())
-    if saved > 0:
-        return f", would save {bytes_text(int(saved))} of HBM traffic"
-    if not freed:
+    traffic = sum({m.blocker or m.node: m.traffic_bytes or 0 for m in same}.values())
+    if not traffic:
         return ""
-    held = all(m.saved_bytes is not None for m in same)
-    return f", {bytes_text(freed)} to save" + (", none of it HBM's (L2 holds it)" if held else "")
+    words = f", would save at least {bytes_text(traffic)} of memory traffic"
+    if any(m.saved_bytes is None for m in same):
+        return words
+    saved = sum({m.blocker or m.node: m.saved_bytes or 0 for m in same}.values())
+    return words + (f", {bytes_text(int(saved))} of it HBM's" if saved > 0 else ", none of it HBM's (L2 holds it)")
 
 
 def _print_kinds(kinds: Mapping[str, int], out: Console) -> None:
@@ -147,7 +147,9 @@ def _print_far(misses: Iterable[Miss], out: Console) -> None:
 
 
 def _print_blockers(blockers: Sequence[Blocker], out: Console) -> None:
-    out.print("\n[bold]What costs most[/bold]")
+    out.print(
+        "\n[bold]What costs most[/bold]: memory traffic, through L2 or HBM, that removing each would save at least"
+    )
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     table.add_column("would save", justify="right", no_wrap=True)
     table.add_column("blocker", overflow="fold")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from gexplorer.errors import OptionError
 from gexplorer.memory.modes import MODES
-from gexplorer.passes.manager import Progress
+from gexplorer.progress import Progress, Tell
 from gexplorer.render.document import Document, document
 from gexplorer.render.page import carried, zipped
 from gexplorer.views.delta import difference
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 # Which variants: as many as fit, none, of every rule, or of so many rules.
 Wanted = Literal["fitting", "none", "rules"] | int
-Tell = Callable[[Progress], None]
 
 # Without a number said, variants add so much to a report at most, and are tried as long as their models together, each
 # compiled and drawn again, have no more nodes than so many: about ten seconds.

@@ -16,8 +16,7 @@ class Durations:
     """Times for a schedule.
 
     Attributes:
-        us: microseconds of each kernel that is launched; 0 for those whose time nobody can tell, for empty ones and
-            for views of unknown size.
+        us: microseconds of each kernel that is launched; 0 for those whose time nobody can tell.
         unpriced: those, with the reason; a makespan is then a lower bound.
     """
 

@@ -18,7 +18,7 @@ from gexplorer.ir.types import Type
 from gexplorer.memory.program import BEFORE, Kind, Program, Sharing
 from gexplorer.ops.row import Engine, Unit
 from gexplorer.ops.table import Lowering, lookup
-from gexplorer.ops.traits import is_view
+from gexplorer.ops.traits import is_view, makes_nothing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +42,8 @@ class Kernels:
         at_point: [points] the kernel that a point is part of, ``NOTHING`` where nothing is launched.
         unsized: [k] whether it is a view of a size that nobody knows: it launches nothing, but the memory stage cannot
             prove that it lies in its source, so that it keeps its place in the order.
+        launched: [k] whether it launches something. Those views do not; nor does what GE itself knows the result of
+            (the Shape of a tensor whose size only the run tells), nor what has no element to compute.
     """
 
     nodes: tuple[Node, ...]
@@ -50,6 +52,7 @@ class Kernels:
     last: Ints
     at_point: Ints
     unsized: NDArray[np.bool_]
+    launched: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -61,8 +64,8 @@ class Kernels:
 
     @property
     def launches(self) -> int:
-        """How many launch something: views of unknown size only keep their place."""
-        return len(self) - int(self.unsized.sum())
+        """How many launch something; the others only keep their place in the order."""
+        return int(self.launched.sum())
 
     @property
     def cores(self) -> list[Unit]:
@@ -104,9 +107,17 @@ def kernels_of(graph: Graph, liveness: Liveness) -> Kernels:
     columns = (np.array(first, dtype=np.int64), np.array(last, dtype=np.int64), at_point)
     unsized = unsized_at[columns[0]]
     unsized[unsized] = [is_view(nodes[k]) for k in np.flatnonzero(unsized).tolist()]
-    for column in (*columns, unsized):
+    lowerings = _lowerings(graph, nodes)
+    launched = ~unsized & np.array([_launches(graph, *both) for both in zip(nodes, lowerings, strict=True)], dtype=bool)
+    for column in (*columns, unsized, launched):
         column.flags.writeable = False
-    return Kernels(tuple(nodes), _lowerings(graph, nodes), *columns, unsized)
+    return Kernels(tuple(nodes), lowerings, *columns, unsized, launched)
+
+
+def _launches(graph: Graph, node: Node, lowering: Lowering) -> bool:
+    if node.body is None and lowering.engine is Engine.GE_LOCAL and not is_view(node):
+        return False
+    return not makes_nothing(graph.values[name].type for name in node.outputs if name)
 
 
 def aliases_of(program: Program, shared: Ints) -> NDArray[np.bool_]:

@@ -103,7 +103,7 @@ class Schedule(Charted):
     @cached_property
     def stream_loads(self) -> list[Load]:
         """How busy each stream is."""
-        return stream_loads(self.assigned, self.timeline)
+        return stream_loads(self.kernels, self.assigned, self.timeline)
 
     @cached_property
     def core_loads(self) -> Mapping[Unit, Load]:
@@ -117,8 +117,9 @@ class Schedule(Charted):
 
 
 def kernel_names(memory: Memory) -> tuple[str, ...]:
-    """The nodes that ``schedule`` wants the time of, in execution order; those of control flow with their bodies."""
-    return kernels_of(memory.graph, memory.liveness).names
+    """The nodes that launch something, in execution order; those of control flow with their bodies."""
+    found = kernels_of(memory.graph, memory.liveness)
+    return tuple([name for name, is_launched in zip(found.names, found.launched.tolist(), strict=True) if is_launched])
 
 
 def schedule(memory: Memory, durations_us: Mapping[str, float], mode: str | Mode = "single") -> Schedule:
@@ -126,8 +127,8 @@ def schedule(memory: Memory, durations_us: Mapping[str, float], mode: str | Mode
 
     Args:
         memory: the plan; where it lets a tensor take another's bytes, kernels wait for each other.
-        durations_us: how long each kernel takes, its launch included, by node name. A view whose size nobody knows
-            takes no time unless one is given; names that are no kernels' are left alone.
+        durations_us: how long each kernel takes, its launch included, by node name. What launches nothing takes
+            no time unless one is given; names that are no kernels' are left alone.
         mode: single, dependency, cube_vector or streams:N (1 to 64), or GE's names: cv, LoadBalance:N.
 
     Raises:

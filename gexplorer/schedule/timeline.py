@@ -62,7 +62,7 @@ class Load:
     """How busy a stream or a core type is.
 
     Attributes:
-        kernels: how many run there.
+        kernels: how many are launched there.
         busy_us: time in which at least one does.
         shared_us: time in which several do at once; on real cores they would slow each other down.
         utilisation: busy_us / makespan; 0 where nothing runs.
@@ -81,8 +81,8 @@ def picoseconds(kernels: Kernels, durations_us: Mapping[str, float]) -> list[int
         OptionError: a kernel has no time, or a time that is negative or no number.
     """
     found: list[int] = []
-    for node, unsized in zip(kernels.nodes, kernels.unsized.tolist(), strict=True):
-        time_us = durations_us.get(node.name, 0.0 if unsized else None)
+    for node, is_launched in zip(kernels.nodes, kernels.launched.tolist(), strict=True):
+        time_us = durations_us.get(node.name, None if is_launched else 0.0)
         if time_us is None:
             raise OptionError(f"schedule: no duration for kernel {node.name} ({node.op})")
         if not isfinite(time_us) or time_us < 0:
@@ -123,22 +123,21 @@ def timeline_of(edges: Dependencies, assigned: Assignment, durations_ps: Sequenc
     return Timeline(_us(start), _us(end), _us(wait), blockers, _us(slack), makespan / PS_PER_US)
 
 
-def stream_loads(assigned: Assignment, timeline: Timeline) -> list[Load]:
+def stream_loads(kernels: Kernels, assigned: Assignment, timeline: Timeline) -> list[Load]:
     """How busy each stream is."""
-    return [_load(np.flatnonzero(assigned.stream == number), timeline) for number in range(assigned.streams)]
+    return [_load(np.flatnonzero(assigned.stream == number), kernels, timeline) for number in range(assigned.streams)]
 
 
 def core_loads(kernels: Kernels, timeline: Timeline) -> dict[Unit, Load]:
     """How busy each core type is, those that have something to do; control flow, which has many, as ``Unit.NONE``."""
-    cores = kernels.cores
-    return {
-        unit: _load(np.array([k for k, core in enumerate(cores) if core is unit], dtype=np.int64), timeline)
-        for unit in Unit
-        if unit in cores
-    }
+    cores: dict[Unit, list[int]] = {unit: [] for unit in Unit}
+    for kernel, (core, is_launched) in enumerate(zip(kernels.cores, kernels.launched.tolist(), strict=True)):
+        if is_launched:
+            cores[core].append(kernel)
+    return {unit: _load(np.array(ones, dtype=np.int64), kernels, timeline) for unit, ones in cores.items() if ones}
 
 
-def _load(chosen: Ints, timeline: Timeline) -> Load:
+def _load(chosen: Ints, kernels: Kernels, timeline: Timeline) -> Load:
     """Busy and shared time by a sweep over starts and ends."""
     times = np.concatenate((timeline.start_us[chosen], timeline.end_us[chosen]))
     steps = np.repeat((1, -1), len(chosen))
@@ -149,7 +148,7 @@ def _load(chosen: Ints, timeline: Timeline) -> Load:
         busy += (high - low) * (level > 0)
         shared += (high - low) * (level > 1)
     whole = timeline.makespan_us
-    return Load(len(chosen), busy, shared, min(busy / whole, 1.0) if whole else 0.0)
+    return Load(int(kernels.launched[chosen].sum()), busy, shared, min(busy / whole, 1.0) if whole else 0.0)
 
 
 def _us(times_ps: Sequence[int]) -> Floats:

@@ -149,7 +149,7 @@ def schedule_numbers(schedule: Schedule) -> ScheduleNumbers:
         makespan_us=schedule.makespan_us,
         critical_path_us=schedule.critical_path_us,
         mode=str(schedule.mode),
-        kernels=len(schedule.kernels),
+        kernels=schedule.kernels.launches,
         serial_us=schedule.serial_us,
         data_path_us=schedule.data_path_us,
         edges=len(edges),

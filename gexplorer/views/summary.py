@@ -93,7 +93,7 @@ def summarise(compilation: Compiled) -> dict[str, object]:
         ],
         "steps": [step_row(step) for step in steps],
         "rules": rule_rows(steps, compilation.options),
-        "graph": graph_summary(steps[-1].after),
+        "graph": {**graph_summary(steps[-1].after), "kernels": compilation.schedule.kernels.launches},
         "memory": memory_summary(compilation.memory),
         "schedule": {**schedule_summary(compilation.schedule), "unpriced": len(compilation.durations.unpriced)},
         "cost": cost_summary(compilation.cost),
@@ -175,7 +175,7 @@ def _model(source: SourceModel, steps: Steps) -> dict[str, object]:
 
 
 def graph_summary(graph: Graph) -> dict[str, object]:
-    """The summary's ``graph`` object."""
+    """What a graph counts by itself; how many kernels a compilation launches is its memory plan's word."""
     nodes = list(graph.nodes.values())
     return {
         "nodes": graph.nodes_deep,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gexplorer.cost.between import Between
+from gexplorer.display import Displayed
 from gexplorer.ir.graph import Graph
 from gexplorer.passes.base import Context
 from gexplorer.passes.fusion.account import tell_every
@@ -57,6 +58,30 @@ class Miss:
     kind: str = ""
     saved_bytes: float | None = None
     settled: bool = False
+
+    @property
+    def traffic_bytes(self) -> int | None:
+        """Memory traffic, through L2 or HBM, that fusing there would save at least.
+
+        Returns:
+            ``freed_bytes``; 0 where a later rule has saved it already, None where it is not known.
+        """
+        return 0 if self.settled else self.freed_bytes
+
+
+class Misses(list[Miss], Displayed):
+    """Misses that show themselves: each with its reason and its cure."""
+
+    # How many a terminal is given.
+    MOST = 20
+
+    def __repr__(self) -> str:
+        near = "near " if all(miss.near for miss in self) else ""
+        lines = [f"{len(self):,} {near}{'miss' if len(self) == 1 else 'misses'}"]
+        for miss in self[: self.MOST]:
+            lines.append(f"{miss.rule} at {miss.node}: {miss.reason}")
+            lines += [f"    cure: {miss.hint}"] if miss.hint else []
+        return "\n".join(lines + ([f"... {len(self) - self.MOST:,} more"] if len(self) > self.MOST else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +210,13 @@ def _tally(step: Step, misses: Sequence[Miss]) -> Tally:
     return Tally(step.name, step.tried, fused, near, step.tried - fused - near, inside, dict(kinds.most_common()))
 
 
-def ranked_blockers(steps: Iterable[Step]) -> list[Blocker]:
-    """The blockers by the bytes that removing each would free, most first; only those for which a cure is known."""
+def ranked_blockers(steps: Iterable[Step], *, between: Between | None = None) -> list[Blocker]:
+    """The blockers by the bytes that removing each would free, most first; only those for which a cure is known.
+
+    Args:
+        steps: of one compilation.
+        between: what lies between the kernels of the compiled graph: a value that does no more frees nothing.
+    """
     places: dict[str, list[tuple[str, str, int]]] = {}
     ops: dict[str, str] = {}
     for step in steps:
@@ -196,6 +226,8 @@ def ranked_blockers(steps: Iterable[Step]) -> list[Blocker]:
             value = _blocked_value(step.after, reject)
             size = _size(step.after, value)
             if reject.blocker is None or value is None or size is None or step.hint(reject) is None:
+                continue
+            if _is_settled(value, reject, between):
                 continue
             places.setdefault(reject.blocker, []).append((step.name, value, 2 * size))
             blocking = step.after.nodes.get(reject.blocker)
@@ -253,8 +285,12 @@ def _miss(step: Step, reject: Reject, far_from: type[Rule] | None = None, *, bet
         wanted if isinstance(wanted, str) else None,
         "" if far_from is None else _kind(reject, far_from.kinds),
         saved,
-        between is not None and value is not None and not reject.path and not between.lies_between(value),
+        value is not None and _is_settled(value, reject, between),
     )
+
+
+def _is_settled(value: str, reject: Reject, between: Between | None) -> bool:
+    return between is not None and not reject.path and not between.lies_between(value)
 
 
 def _saved_bytes(reject: Reject, value: str | None, between: Between | None) -> float | None:

@@ -27,6 +27,17 @@ def browser():
         opened.close()
 
 
+@pytest.fixture(scope="session")
+def jupyter(tmp_path_factory):
+    """One server of ``gexplorer lab`` for all tests that need one: its address and its folder."""
+    pytest.importorskip("jupyterlab", reason="JupyterLab is not installed (the extra 'lab')")
+    from tests.browser.lab_server import lab_server
+
+    folder, settings = tmp_path_factory.mktemp("books"), tmp_path_factory.mktemp("settings")
+    with lab_server(folder, settings) as address:
+        yield address, folder
+
+
 @pytest.fixture
 def opened(browser):
     """Opens pages; at the end none has asked for anything but itself, and none has complained of anything."""

@@ -1,7 +1,6 @@
 """The explorer as a page by itself, in a real browser: everything by keyboard, and nothing but itself."""
 
 import base64
-import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 import gexplorer as gx
 from gexplorer.render.document import document
+from gexplorer.render.page import zipped
 
 STATIC = Path(gx.__file__).parent / "static"
 MODEL = "bert-base:layers=4"
@@ -23,7 +23,7 @@ HOSTILE = [
 
 
 def carried(made):
-    return {name: base64.b64encode(gzip.compress(made.parts[name], mtime=0)).decode() for name in made.parts}
+    return {name: zipped(made.parts[name]) for name in made.parts}
 
 
 def page_of(compilation, variants=None):

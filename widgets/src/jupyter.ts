@@ -148,6 +148,7 @@ export function connect(model: Model, element: HTMLElement): { store: ExplorerSt
     theme,
     stop: () => {
       clearTimeout(waiting);
+      still?.remove();
       model.off("comm_live_update", cut as never);
       model.off("msg:custom", hear as never);
       model.off("change:selection", follow as never);
@@ -172,11 +173,18 @@ function themeOf(model: Model, element: HTMLElement): Theme {
   const { body } = document;
   const lab = body.dataset.jpThemeLight;
   if (lab !== undefined) return lab === "false" ? "dark" : "light";
-  if (body.classList.contains("vscode-dark") || body.classList.contains("dark")) return "dark";
-  if (body.classList.contains("vscode-light")) return "light";
-  for (let at: Element | null = element; at; at = at.parentElement) {
+  const says = (...names: string[]): boolean => names.some((name) => body.classList.contains(name));
+  if (says("vscode-light", "vscode-high-contrast-light")) return "light"; // the latter comes with the next one's name too
+  if (says("vscode-dark", "vscode-high-contrast", "dark")) return "dark";
+  for (let at: Element | null = element; at; at = around(at)) {
     const found = /rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?/.exec(getComputedStyle(at).backgroundColor);
     if (found && found[4] !== "0") return Number(found[1]) + Number(found[2]) + Number(found[3]) < 384 ? "dark" : "light";
   }
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** The element around one; around a shadow root (marimo) it is what holds that. */
+function around(element: Element): Element | null {
+  const root = element.getRootNode();
+  return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
 }

@@ -11,7 +11,10 @@ export interface NodeWords {
   bytes?: number;
   unit?: number;
   body?: string[];
+  inputs?: number[];
   outputs?: number[];
+  born?: number;
+  gone?: number;
 }
 
 export function nodesOf(words: NodeWords[]): NodesPart {
@@ -30,6 +33,7 @@ export function nodesOf(words: NodeWords[]): NodesPart {
     return [i32(...at), i32(...all)];
   };
   const [body_at, body] = lists((one) => (one.body ?? []).map(text));
+  const [inputs_at, inputs] = lists((one) => one.inputs ?? []);
   const [outputs_at, outputs] = lists((one) => one.outputs ?? []);
   const none = i32(...new Array<number>(words.length + 1).fill(0));
   const column = (pick: (one: NodeWords) => string): Int32Array => i32(...words.map((one) => text(pick(one))));
@@ -42,8 +46,8 @@ export function nodesOf(words: NodeWords[]): NodesPart {
     scope: column((one) => one.scope ?? ""),
     detail: column(() => "float32 [1]"),
     bytes: Float64Array.from(words.map((one) => one.bytes ?? NaN)),
-    inputs_at: none,
-    inputs: i32(),
+    inputs_at,
+    inputs,
     outputs_at,
     outputs,
     attributes: column(() => ""),
@@ -52,8 +56,8 @@ export function nodesOf(words: NodeWords[]): NodesPart {
     body_at,
     body,
     holder: i32(...words.map(() => -1)),
-    born: i32(...words.map(() => -1)),
-    gone: i32(...words.map(() => 9)),
+    born: i32(...words.map((one) => one.born ?? -1)),
+    gone: i32(...words.map((one) => one.gone ?? 9)),
   };
 }
 
@@ -153,6 +157,6 @@ export function rejectsOf(rows: [node: number, blocker: number, bytes: number, p
     blocker_value: none,
     blocker_name: none,
     saved_bytes: Float64Array.from(rows.map((row) => row[2])),
-    freed_bytes: Float64Array.from(rows.map((row) => row[2])),
+    traffic_bytes: Float64Array.from(rows.map((row) => row[2])),
   };
 }

@@ -4,7 +4,7 @@ import type { Head } from "../src/core/document.ts";
 import type { Changes, Topic } from "../src/core/panel.ts";
 import { ExplorerStore } from "../src/core/store.ts";
 import { fromHash, fromSelection, toHash, toSelection } from "../src/core/selection.ts";
-import { blocked } from "../src/core/blocked.ts";
+import { blocked, savingText } from "../src/core/blocked.ts";
 import { Events } from "../src/core/events.ts";
 import { Mark, mark, shown } from "../src/core/diff.ts";
 import { nodesOf, rejectsOf, stepsOf, valuesOf } from "./document.ts";
@@ -158,18 +158,22 @@ test("marks follow the status", () => {
   assert.deepEqual([shown(1, "after"), shown(2, "after"), shown(1, "before"), shown(0, "both")], [false, true, true, false]);
 });
 
-test("blocked traffic counts a place once, by rule and by the type that blocks, what has a cure first", () => {
+test("what a rule would save counts a blocker once and what has a cure first, and is said with HBM's part", () => {
   const nodes = nodesOf([{ name: "r1", type: "Reshape" }, { name: "r2", type: "Reshape" }, { name: "t", type: "Transpose" }]);
   const steps = stepsOf(
-    [{ rejects: rejectsOf([[0, 0, 100, 0], [1, 1, 50, 1], [2, 2, 70, 2]]) }, { rejects: rejectsOf([[0, 0, 300, 0], [2, -1, 999, 3], [2, 2, NaN, 4], [2, 2, 900, 5, -1]]) }],
+    [{ rejects: rejectsOf([[0, 0, 100, 0], [1, 1, 50, 1], [2, 0, 70, 2]]) }, { rejects: rejectsOf([[2, 2, NaN, 4], [2, 2, 900, 5, -1]]) }, { rejects: rejectsOf([[0, 2, 30, 3, -1], [1, 1, 20, 2]]) }, {}],
     ["p0", "p1", "p2", "p3", "p4", "p5"],
   );
   const found = blocked(steps, nodes);
   assert.deepEqual(
     found.map(({ step, type, blockers, bytes, curable }) => [step, type, blockers, bytes, curable]),
-    [[1, "Reshape", 1, 300, true], [0, "Transpose", 1, 70, true], [0, "Reshape", 1, 50, true], [1, "Transpose", 1, 900, false]],
+    [[0, "Reshape", 2, 150, 3], [2, "", 2, 50, 1], [1, "Transpose", 1, 900, 0]],
   );
-  assert.deepEqual(found[0]?.places, [{ step: 1, row: 0, bytes: 300 }]);
+  assert.deepEqual(found.map(({ places }) => places), [[0, 2, 1], [1, 0], [1]]);
+  const text = (bytes: number, hbm: number): string => savingText({ bytes, hbm }, String);
+  assert.equal(text(9, 4), "at least 9 of memory traffic, 4 of it HBM’s");
+  assert.equal(text(9, 0), "at least 9 of memory traffic, none of it HBM’s (L2 holds it)");
+  assert.equal(text(9, NaN), "at least 9 of memory traffic");
 });
 
 test("every step that looked at a node is told, versions being one", () => {

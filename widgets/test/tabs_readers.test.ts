@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CostPart, Head, MemoryPart, NodesPart, SchedulePart, StepRow, StepsPart } from "../src/core/document.ts";
+import type { CostPart, Head, MemoryPart, NodesPart, SchedulePart, StepRow } from "../src/core/document.ts";
 import { Unit } from "../src/core/document.ts";
 import { contrast, inkOn, mixed, pixel, ramp } from "../src/tabs/colour.ts";
 import { verdict } from "../src/tabs/figures.ts";
@@ -173,11 +173,10 @@ test("laps fill the time of their stage, the longest first, and quiet steps are 
   assert.deepEqual(steps.map(isQuiet), [false, false, true, false]);
 });
 
-test("near misses are grouped by reason, the one that would keep most out of memory first", () => {
-  const steps = { strings: [], steps: [{ rejects: { code: ints(1, 2, 1, 3, 3), saved_bytes: floats(0, 100, 0, NaN, NaN), freed_bytes: floats(5, 100, 7, NaN, NaN) } }] } as unknown as StepsPart;
-  const reasons = reasonsOf(steps, 0);
-  assert.deepEqual(reasons.map(({ code, places, freed, saved }) => [code, places, freed, saved]), [[2, [1], 100, 100], [1, [2, 0], 12, 0], [3, [3, 4], NaN, NaN]]);
-  assert.deepEqual(reasonsOf(steps, 7), []);
+test("near misses are grouped by reason, the one that would save most first; a blocker of several counts once", () => {
+  const rejects = { node: ints(0, 1, 2, 3, 4, 5), code: ints(1, 2, 1, 3, 3, 1), blocker: ints(7, -1, 8, -1, -1, 8), blocker_value: ints(-1, 3, -1, -1, -1, -1), saved_bytes: floats(0, 100, 0, NaN, NaN, 0), traffic_bytes: floats(5, 100, 7, NaN, NaN, 6) } as unknown as StepRow["rejects"];
+  const reasons = reasonsOf(rejects);
+  assert.deepEqual(reasons.map(({ code, places, saving }) => [code, places, saving.bytes, saving.hbm]), [[2, [1], 100, 100], [1, [2, 5, 0], 12, 0], [3, [3, 4], 0, 0]]);
 });
 
 test("a figure is better, worse, or as it was to what is shown", () => {

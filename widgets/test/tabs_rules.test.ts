@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CoursePart, RulesPart, StepsPart } from "../src/core/document.ts";
-import { gainOf, outcomeOf, storyOf, wholeGain } from "../src/tabs/rules_gains.ts";
+import { gainOf, outcomeOf, signed, storyOf, wholeGain } from "../src/tabs/rules_gains.ts";
 import { turnOf } from "../src/tabs/figures.ts";
-import { signed } from "../src/tabs/rules_misses.ts";
 
 const course: CoursePart = {
   kernels: Float64Array.of(9, 9, 5, 4),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
 from gexplorer.kernels.attention import attention_program
 from gexplorer.kernels.attention_cut import attention_cut
@@ -33,6 +34,8 @@ class FlashAttention(Generator[AttentionKernel, AttentionCut]):
     def choose(self, kernel: AttentionKernel, searches: Searches) -> Chosen[AttentionCut]:
         """The fastest of the tiles of powers of two that fit."""
         tile, evaluations = searches.once(kernel, lambda: attention_cut(kernel, searches.chip))
+        if isinstance(tile, str):
+            raise OptionError(tile)
         return Chosen(tile, evaluations=evaluations)
 
     def program(self, kernel: AttentionKernel, tile: AttentionCut, chip: Chip, name: str) -> Program:

@@ -24,7 +24,7 @@ class StreamsCheck(Checker):
         found = prove(subject.memory, schedule.kernels, schedule.assigned, schedule.syncs)
         if found:
             return Outcome("failed", tuple(finding_notes((found,))))
-        kernels = f"{len(schedule.kernels):,}"
+        kernels = f"{schedule.kernels.launches:,}"
         if schedule.streams < 2:
             return Outcome("passed", (Note("one_stream", {"kernels": kernels}),))
         streams = f"{schedule.streams} streams with {schedule.syncs.events} events"

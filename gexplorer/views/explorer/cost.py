@@ -8,6 +8,7 @@ import numpy as np
 
 from gexplorer.cost.over_fusion import over_fusion
 from gexplorer.views.explorer.columns import Texts, floats, ints
+from gexplorer.views.explorer.course import is_comparable
 
 if TYPE_CHECKING:
     from gexplorer.cost.graph import GraphCost, KernelRow
@@ -60,7 +61,7 @@ def cost_part(subject: Subject, numbering: Numbering) -> dict[str, object] | Non
         "bound": texts.column(row.bound for row in rows),
         "tile": ints(texts.maybe(_tile_text(row)) for row in rows),
         "warning": ints(texts.maybe(_warning(row, over)) for row in rows),
-        "unfused": _unfused(subject.unfused),
+        "unfused": _unfused(subject.unfused, cost),
         "unpriced": texts.column(row.node for row in cost.uncosted),
         "unpriced_node": ints(numbering.last.get(row.node, -1) for row in cost.uncosted),
         "unpriced_reason": texts.column(row.reason for row in cost.uncosted),
@@ -104,8 +105,8 @@ def _warning(row: KernelRow, over: dict[str, OverFusion]) -> str | None:
     )
 
 
-def _unfused(cost: GraphCost | None) -> dict[str, object]:
-    if cost is None:
+def _unfused(cost: GraphCost | None, now: GraphCost) -> dict[str, object]:
+    if cost is None or not is_comparable(cost, now):
         return {"kernels": None, "hbm_bytes": None, "latency_us": None, "unpriced": None}
     return {
         "kernels": len(cost.rows) + len(cost.uncosted),

@@ -103,25 +103,16 @@ def is_before_planning(step: Step) -> bool:
     return step.stage in ("parse", "passes")
 
 
+def is_comparable(before: GraphCost, after: GraphCost) -> bool:
+    """Whether the same kernels have no price in both: else their sums are over different kernels."""
+    return before is after or {row.node for row in before.uncosted} == {row.node for row in after.uncosted}
+
+
 def by_step(course: Course, number: Callable[[GraphCost], float]) -> NDArray[np.float64] | None:
     """[steps] a number of the cost after each step, NaN where it was not costed; None without a course."""
     if not course:
         return None
     return np.array([np.nan if cost is None else number(cost) for cost in course], np.float64)
-
-
-def saved_bytes(course: Course, position: int) -> float | None:
-    """HBM traffic that a step saved; negative where it made more.
-
-    Returns:
-        The bytes; None where a graph was not costed, or where other kernels have no price after the step than before.
-    """
-    if not _comparable(course, position):
-        return None
-    before, after = course[position - 1], course[position]
-    assert before is not None
-    assert after is not None  # they are comparable
-    return before.hbm_bytes - after.hbm_bytes
 
 
 def _comparable(course: Course, position: int) -> bool:
@@ -131,4 +122,4 @@ def _comparable(course: Course, position: int) -> bool:
     before, after = course[position - 1], course[position]
     if before is None or after is None:
         return False
-    return before is after or {row.node for row in before.uncosted} == {row.node for row in after.uncosted}
+    return is_comparable(before, after)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from gexplorer.ops.traits import is_view
 from gexplorer.views.explorer.accuracy import error_of, measured_share
-from gexplorer.views.explorer.course import by_step, is_before_planning
+from gexplorer.views.explorer.course import by_step, is_before_planning, is_comparable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gexplorer.cost.graph import GraphCost
     from gexplorer.ir.graph import Graph
     from gexplorer.views.explorer.numbering import Numbering
     from gexplorer.views.explorer.subject import Subject
@@ -32,6 +33,13 @@ def figures(subject: Subject, numbering: Numbering) -> list[dict[str, object]]:
         _seconds(subject),
         _weights(subject),
     ]
+
+
+def beside(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """A figure of one compilation with that of another as its first; a sum over other kernels is none."""
+    left = first["unpriced"]
+    value = first["value"] if left == second["unpriced"] else None
+    return {**second, "first": value, "first_unpriced": left, "series": None}
 
 
 def kernels_by_step(subject: Subject, numbering: Numbering) -> NDArray[np.float64]:
@@ -65,6 +73,7 @@ def _figure(
     error: float | None = None,
     series: NDArray[np.float64] | None = None,
     modelled: bool = False,
+    unpriced: tuple[int | None, int] = (None, 0),
     note: str = "",
 ) -> dict[str, object]:
     return {
@@ -76,6 +85,8 @@ def _figure(
         "bound": bound,
         "error": error,
         "modelled": modelled,
+        "first_unpriced": unpriced[0],
+        "unpriced": unpriced[1],
         "series": series,
         "lower_is_better": True,
         "note": note,
@@ -110,10 +121,11 @@ def _traffic(subject: Subject) -> dict[str, object]:
         _at_least("HBM", cost.uncosted),
         "bytes",
         cost.hbm_bytes,
-        first=unfused.hbm_bytes if unfused is not None and unfused.rows else None,
+        first=unfused.hbm_bytes if unfused is not None and _is_compared(subject) else None,
         bound=cost.compulsory_bytes,
         modelled=True,
-        series=by_step(subject.course, lambda cost: cost.hbm_bytes),
+        unpriced=_unpriced(subject),
+        series=_course(subject, lambda cost: cost.hbm_bytes),
         note="; ".join(("modelled; the bound is what any implementation moves", *_left_out(subject))),
     )
 
@@ -150,11 +162,12 @@ def _latency(subject: Subject) -> dict[str, object]:
         _at_least("latency", cost.uncosted),
         "us",
         cost.latency_us if schedule is None else schedule.makespan_us,
-        first=unfused.latency_us if unfused is not None and unfused.rows else None,
+        first=unfused.latency_us if unfused is not None and _is_compared(subject) else None,
         bound=None if schedule is None else schedule.critical_path_us,
         error=error_of(cost),
         modelled=True,
-        series=by_step(subject.course, lambda cost: cost.latency_us),
+        unpriced=_unpriced(subject),
+        series=_course(subject, lambda cost: cost.latency_us),
         note="; ".join((*notes, *_left_out(subject), "the bound is the longest path of what must come before what")),
     )
 
@@ -168,8 +181,9 @@ def _launches(subject: Subject) -> dict[str, object]:
         "launches",
         "ratio",
         cost.launch_us / cost.latency_us,
-        first=unfused.launch_us / unfused.latency_us if unfused is not None and unfused.latency_us else None,
+        first=unfused.launch_us / unfused.latency_us if unfused is not None and _is_compared(subject) else None,
         modelled=True,
+        unpriced=_unpriced(subject),
         note="modelled; share of the kernels' time that starting them takes",
     )
 
@@ -209,13 +223,37 @@ def _parsed(subject: Subject) -> int | None:
     return found[-1] if found else None
 
 
+def _is_compared(subject: Subject) -> bool:
+    """Whether sums over kernels can be compared with those before all passes."""
+    cost, unfused = subject.cost, subject.unfused
+    return cost is not None and unfused is not None and unfused.latency_us > 0 and is_comparable(unfused, cost)
+
+
+def _unpriced(subject: Subject) -> tuple[int | None, int]:
+    """How many kernels have no price before all passes, None where nobody counted, and now."""
+    cost, unfused = subject.cost, subject.unfused
+    return None if unfused is None else len(unfused.uncosted), 0 if cost is None else len(cost.uncosted)
+
+
+def _course(subject: Subject, number: Callable[[GraphCost], float]) -> NDArray[np.float64] | None:
+    """[steps] a sum after each step; NaN where it is over other kernels than the last."""
+    last = subject.cost
+    return by_step(
+        subject.course, lambda cost: number(cost) if last is None or is_comparable(cost, last) else float("nan")
+    )
+
+
 def _left_out(subject: Subject) -> list[str]:
     """What is not in a sum over kernels, and what is not compared."""
     found: list[str] = []
     if subject.cost is not None and subject.cost.uncosted:
-        found.append(f"{len(subject.cost.uncosted):,} kernels without a price are left out")
-    if subject.unfused is not None and subject.unfused.uncosted:
-        found.append(f"before the passes {len(subject.unfused.uncosted):,} have no price, so it was more")
+        found.append(f"kernels without a price, left out: {len(subject.cost.uncosted):,}")
+    then, now = _unpriced(subject)
+    if then is not None and not _is_compared(subject):
+        found.append(
+            "not compared with the graph before all passes, as other kernels have no price there:"
+            f" {then:,} then, {now:,} now"
+        )
     return found
 
 

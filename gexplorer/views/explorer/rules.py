@@ -8,30 +8,20 @@ import numpy as np
 
 from gexplorer.passes.switches import is_rule
 from gexplorer.views.explorer.columns import floats, ints
-from gexplorer.views.explorer.course import saved_bytes
 from gexplorer.views.explorer.places import place_of
-from gexplorer.views.explorer.steps import still_freed
-from gexplorer.views.why import near_misses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gexplorer.cost.between import Between
     from gexplorer.passes.base import Pass
-    from gexplorer.trace.records import Step
     from gexplorer.views.explorer.numbering import Numbering
     from gexplorer.views.explorer.subject import Subject
-    from gexplorer.views.why import Miss
 
 
 def rules_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
     """One row a pass or rule that is known, in running order; then steps of passes that are not known here.
 
     ``tried`` counts the places that a rule looked at (0 for passes that sweep the graph), ``effective`` those that it
-    rewrote, ``near`` those that it nearly did, ``matched`` both. ``blocked_bytes`` is what its near misses would save
-    in HBM traffic, each blocker counted once; NaN where that is known of none. ``freed_bytes`` is what
-    they would keep out of memory, L2 or HBM. ``saved_bytes`` is what its step saved in HBM traffic; NaN where the cost
-    by step is not known. ``ends_in`` names the operators of the places that a rule looks at.
+    rewrote, ``near`` those that it nearly did, ``matched`` both. ``ends_in`` names the operators of the places
+    that a rule looks at.
     """
     del numbering
     ran = {step.name: (position, step) for position, step in enumerate(subject.steps) if step.stage == "passes"}
@@ -39,7 +29,6 @@ def rules_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
     found = [ran.get(name) for name in names]
     steps = [pair[1] if pair is not None else None for pair in found]
     classes = [subject.passes.get(name) for name in names]
-    misses = [_misses(step, subject.between) for step in steps]
     return {
         "strings": [],
         "name": names,
@@ -66,23 +55,8 @@ def rules_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
         "effective": ints(0 if step is None else len(step.rewrites) for step in steps),
         "near": ints(0 if step is None else len(step.rejects) for step in steps),
         "seconds": floats(0.0 if step is None else step.seconds for step in steps),
-        "saved_bytes": floats(None if pair is None else saved_bytes(subject.course, pair[0]) for pair in found),
-        "blocked_bytes": floats(_sum_once(one, lambda miss: miss.saved_bytes) for one in misses),
-        "freed_bytes": floats(_sum_once(one, still_freed) for one in misses),
         "ends_in": [_ends_in(one) for one in classes],
     }
-
-
-def _misses(step: Step | None, between: Between | None) -> Sequence[Miss]:
-    if step is None or not step.is_fusion or not step.rejects:
-        return ()
-    return near_misses([step], step.name, between=between)
-
-
-def _sum_once(misses: Sequence[Miss], size: Callable[[Miss], float | None]) -> float | None:
-    """A sum over near misses in which each blocker counts once; None where it is known of none."""
-    known = {(miss.inside, miss.blocker or miss.node): n for miss in misses if (n := size(miss)) is not None}
-    return sum(known.values()) if known else None
 
 
 def _ends_in(pass_class: type[Pass] | None) -> str:

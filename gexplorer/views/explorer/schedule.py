@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def schedule_part(subject: Subject, numbering: Numbering) -> dict[str, object] | None:
-    """The schedule as columns over the kernels that are launched, in execution order; None where there is none.
+    """The schedule as columns over what has a place in it, in execution order; None where there is none.
+
+    That is every kernel, and every view of a size that nobody knows: ``view`` is 1 there; it launches nothing and takes
+    no time.
 
     ``event_reason`` is ``data`` or ``reuse`` (of bytes). ``held_by`` is the kernel at whose end another starts, -1 for
     one that starts at 0; ``held_why`` is ``data`` or ``reuse`` too, or ``stream`` where that kernel only stands before
@@ -55,11 +58,12 @@ def schedule_part(subject: Subject, numbering: Numbering) -> dict[str, object] |
         "held_why": texts.column(why for why, _ in held),
         "held_tensor": ints(texts.maybe(tensor) for _, tensor in held),
         "critical": critical,
+        "view": kernels.unsized.astype(np.uint8),
         "event_from": syncs.source,
         "event_to": syncs.target,
         "event_reason": texts.column("reuse" if row is not None and reuse[row] else "data" for row in edges),
         "timed": any(schedule.durations_ps),
-        "note": f"{unpriced:,} kernels have no price and take no time here" if unpriced else "",
+        "note": f"kernels without a price, which take no time here: {unpriced:,}" if unpriced else "",
         "strings": texts.strings,
     }
 

@@ -28,7 +28,8 @@ def steps_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
     ``scene`` is the number of the last picture up to the step: the first step has one, and each that changed which
     nodes there are; the stages after the passes have that of the result. Of a rewrite, ``removed``, ``added`` and
     ``changed`` are the nodes as they are before and after the whole step; where a later rewrite took one away again, it
-    is the passing one that no graph has. ``saved_bytes`` is NaN where nobody knows what a fusion would save.
+    is the passing one that no graph has. ``traffic_bytes`` is what fusing would save of memory traffic, through L2 or
+    HBM, at least; ``saved_bytes`` is HBM's part of it; NaN where nobody knows.
     """
     texts = Texts()
     rows: list[dict[str, object]] = []
@@ -99,13 +100,8 @@ def _rejects(step: Step, sides: _Sides, between: Between | None, texts: Texts) -
         "blocker_value": ints(sides.value(reject.blocker) for reject in rejects),
         "blocker_name": ints(texts.maybe(reject.blocker) for reject in rejects),
         "saved_bytes": floats(None if miss is None else miss.saved_bytes for miss in misses),
-        "freed_bytes": floats(None if miss is None else still_freed(miss) for miss in misses),
+        "traffic_bytes": floats(None if miss is None else miss.traffic_bytes for miss in misses),
     }
-
-
-def still_freed(miss: Miss) -> int | None:
-    """Bytes that fusing there would keep out of memory by now: nothing where a later rule has done so."""
-    return 0 if miss.settled else miss.freed_bytes
 
 
 def _misses(step: Step, between: Between | None) -> Sequence[Miss | None]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gexplorer.kernels.stage import Kernels
     from gexplorer.memory.stage import Memory
     from gexplorer.options import Options
-    from gexplorer.passes.base import Pass
+    from gexplorer.passes.base import Context, Pass
     from gexplorer.passes.switches import Plan
     from gexplorer.schedule.stage import Schedule
     from gexplorer.views.explorer.course import Course
@@ -56,6 +56,8 @@ class Subject:
         kernels: tile programs.
         passes: the passes that the steps are of, by name; empty where the trace is not ours.
         running: names of those that were to run.
+        plan: the passes as they ran, and which matches were off; None where nobody knows.
+        context: what they knew besides the graph.
         failure: why there is no more than this.
     """
 
@@ -72,6 +74,8 @@ class Subject:
     kernels: Kernels | None = None
     passes: Mapping[str, type[Pass]] = field(default_factory=dict[str, "type[Pass]"])
     running: frozenset[str] = frozenset()
+    plan: Plan | None = None
+    context: Context | None = None
     failure: Failure | None = None
 
 
@@ -96,6 +100,11 @@ class Compiled(Protocol):
     @property
     def plan(self) -> Plan:
         """The passes and rules that ran."""
+        ...
+
+    @property
+    def context(self) -> Context:
+        """What the passes knew besides the graph."""
         ...
 
     @property
@@ -142,6 +151,8 @@ def subject_of(compilation: Compiled, previous: Subject | None = None, *, course
         kernels=getattr(compilation, "kernels", None),
         passes=_passes(),
         running=frozenset(p.name for p in compilation.plan.passes),
+        plan=compilation.plan,
+        context=compilation.context,
     )
 
 

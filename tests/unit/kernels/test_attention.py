@@ -140,7 +140,7 @@ def test_the_published_tile_fits_the_chip_that_it_was_published_for():
     used = {level: sum(b.total_bytes for b in program.buffers if b.level == level) for level in ("l0a", "l0b", "l0c")}
     size = chip.capacity
     assert used == {"l0a": size.l0a_bytes, "l0b": size.l0b_bytes, "l0c": size.l0c_bytes}
-    assert attention_cut(kernel, chip)[0] is not None
+    assert isinstance(attention_cut(kernel, chip)[0], AttentionCut)
 
 
 def test_traffic_of_the_textbook_example():
@@ -157,7 +157,20 @@ def test_what_cannot_be_computed_is_said():
         attention_program(AttentionKernel.of(Attention(1, 64, 64, 32)), AttentionCut(24, 32), chip)
     with pytest.raises(OptionError, match="causal attention of 9 queries and 8 keys: some see none"):
         attention_program(AttentionKernel.of(Attention(1, 9, 8, 32, causal=True)), AttentionCut(16, 16), chip)
-    assert attention_cut(AttentionKernel.of(Attention(1, 64, 64, 4096)), chip) == (None, 0)
+    why = (
+        "not even 16 queries by 16 keys fit: l1 overflows: 656384 bytes "
+        "(q_l1 1 x 131072, k_l1 2 x 131072, v_l1 2 x 131072, p_l1 2 x 512), teaching has 262144"
+    )
+    assert attention_cut(AttentionKernel.of(Attention(1, 64, 64, 4096)), chip) == (why, 0)
+
+
+def test_a_head_of_the_articles_width_does_not_fit_l0b():
+    """SimpleAttention is one head of 768: K and V whole are 48 KiB each in float32, side by side more than L0B."""
+    chip, kernel = load_chip("Ascend910B3"), AttentionKernel.of(Attention(1, 2048, 2048, 768, dtype=DType.FLOAT32))
+    why, _ = attention_cut(kernel, chip)
+    assert "l0b overflows: 98304 bytes (k_l0b 1 x 49152, v_l0b 1 x 49152), Ascend910B3 has 65536" in str(why)
+    half = AttentionKernel.of(Attention(1, 2048, 2048, 768, dtype=DType.FLOAT16))
+    assert isinstance(attention_cut(half, chip)[0], AttentionCut)
 
 
 def test_the_cut_is_the_fastest_that_fits():

@@ -39,8 +39,8 @@ RULES = {
 TOLERANCE = {"float32": 1e-5, "float16": 2e-3}
 
 
-def values_of(graph, seed=0):
-    """Random inputs, and every value that the reference evaluator makes of them."""
+def values_of(graph, seed=0, evaluator="reference"):
+    """Random inputs, and every value that an evaluator makes of them."""
     random = np.random.default_rng(seed)
     given = {
         name: (
@@ -48,17 +48,17 @@ def values_of(graph, seed=0):
         ).astype(graph.tensor(name).dtype.numpy())
         for name in graph.inputs
     }
-    results = run_reference(graph, given, "reference")
+    results = run_reference(graph, given, evaluator)
     constants = {v.name: v.constant.array() for v in graph.constants}
     return given | constants | dict(zip(graph.outputs, results, strict=True))
 
 
-def check_node(graph, chip):
-    """The one node of a graph becomes a program that gives what the reference evaluator gives."""
+def check_node(graph, chip, evaluator="reference"):
+    """The one node of a graph becomes a program that gives what the evaluator gives."""
     (node,) = graph.order
     found = generate(graph, node, Searches(load_chip(chip)))
     assert not isinstance(found, Refusal), found
-    values = values_of(graph)
+    values = values_of(graph, evaluator=evaluator)
     made = run_all(found, values)
     for part in found:
         assert hazards(part.program) == ()
@@ -125,6 +125,23 @@ output %y
 @pytest.mark.parametrize("line", SINGLE)
 def test_single_operators(line, chip):
     check_node(graph_of(text_of(line)), chip)
+
+
+FLATTENED = {  # axes that they go along; before opset 13 all from theirs on, which by default is the second
+    "x : float32[2,3,4]; Softmax(%x)": (12, 9),
+    "x : float32[2,3,4,5]; LogSoftmax(%x) {axis = 2}": (20, 12),
+    "x : float32[3,8]; LogSoftmax(%x)": (8, 12),
+    "x : float32[3,8,2]; Softmax(%x) {axis = -1}": (2, 12),
+    "x : float32[2,3,4]; LogSoftmax(%x)": (4, 13),
+}
+
+
+@pytest.mark.parametrize("line", FLATTENED)
+def test_a_softmax_goes_along_the_axes_of_its_opset(line):
+    width, opset = FLATTENED[line]
+    graph = graph_of(text_of(line), opset=opset)
+    (found,) = check_node(graph, "teaching", "onnxruntime")  # the reference takes each for the newest opset's
+    assert found.described.kernel.shape[-1] == width
 
 
 FUSED = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import re
@@ -13,6 +12,7 @@ from click.testing import CliRunner
 import gexplorer as gx
 from gexplorer.cli import cli
 from gexplorer.errors import OptionError
+from gexplorer.render.base91 import decoded
 from gexplorer.render.difference import sharing
 from gexplorer.views.pack import unpack
 
@@ -36,9 +36,7 @@ def page(first, second, tmp_path_factory):
 
 def parts_of(page):
     found = re.search(r'id="gexplorer-document">(.*?)</script>', page, re.DOTALL)
-    return {
-        name: unpack(gzip.decompress(base64.b64decode(part))) for name, part in json.loads(found[1])["parts"].items()
-    }
+    return {name: unpack(gzip.decompress(decoded(part))) for name, part in json.loads(found[1])["parts"].items()}
 
 
 def test_nodes_that_are_alike_are_the_same_object(first):

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper
 import gexplorer as gx
 from gexplorer.errors import OptionError
 from gexplorer.options import Options
+from gexplorer.render.base91 import decoded
 from gexplorer.render.document import document as explorer_document
 from gexplorer.render.html import document, text
 from gexplorer.render.page import plain_page
@@ -130,7 +131,7 @@ def carried_by(page):
 
 
 def bytes_of(text_):
-    return gzip.decompress(base64.b64decode(text_))
+    return gzip.decompress(decoded(text_))
 
 
 def opened(text_):
@@ -182,7 +183,7 @@ def test_the_program_in_it_is_the_one_that_its_policy_names(chain):
     for id_, name in (("gexplorer-style", "gexplorer.css"), ("gexplorer-code", "report.js")):
         zipped = re.search(rf'id="{id_}">([^<]*)<', page)[1]
         own = (Path(gx.__file__).parent / "static" / name).read_text("utf-8")
-        assert gzip.decompress(base64.b64decode(zipped)).decode() == own
+        assert gzip.decompress(decoded(zipped)).decode() == own
 
 
 def test_nothing_is_loaded(chain):

@@ -12,18 +12,97 @@ from gexplorer.views.pack import pack, part_hash, unpack
 
 
 def test_the_layout_byte_by_byte() -> None:
-    rows = [{"i": np.array([256, 258])}, {"i": np.array([257])}]
-    block = pack({"a": np.array([1, 2, 3], np.uint8), "rows": rows, "c": np.array([0.5])})
+    rows = [{"i": np.array([256, 258])}, None, {"i": np.array([257])}]
+    block = pack({"a": np.array([1, 2, 3], np.uint8), "mixed": rows, "c": np.array([0.5])})
     text = (
         b'[["u8",3],["i32",3],["f64",1]]\n'
-        b'{"a":{"$":[0,3]},"rows":[{"i":{"$":[1,2]}},{"i":{"$":[1,1]}}],"c":{"$":[2,1]}}'
+        b'{"a":{"$":[0,3]},"mixed":[{"i":{"$":[1,2]}},null,{"i":{"$":[1,1]}}],"c":{"$":[2,1]}}'
     )
-    head = b"GXP2" + struct.pack("<I", len(text)) + text
+    head = b"GXP3" + struct.pack("<I", len(text)) + text
     assert block[: len(head)] == head
     start = -(-len(head) // 8) * 8
     assert block[len(head) : start] == bytes(start - len(head))
-    differences = b"\0\2\xff" + b"\1\0\xff" + b"\0\0\xff" + b"\0\0\xff"  # 256, 2, -1: byte by byte
+    differences = b"\0\4\1" + b"\2\0\0" + b"\0\0\0" + b"\0\0\0"  # 256, 2, -1 as 512, 4, 1: byte by byte
     assert block[start:] == b"\1\2\3" + bytes(5) + differences + bytes(4) + struct.pack("<d", 0.5)
+
+
+def text_of(part: dict[str, object]) -> str:
+    block = pack(part)
+    return block[8 : 8 + struct.unpack_from("<I", block, 4)[0]].decode().partition("\n")[2]
+
+
+def test_mappings_with_the_same_keys_are_columns() -> None:
+    rows = [{"n": n, "x": n / 2, "name": f"n{n}", "a": np.arange(n), "on": n > 1, "$": None} for n in range(3)]
+    text = text_of({"rows": rows, "none": [{}, {}]})
+    assert text == (
+        '{"rows":{"$rows":[3,{"n":{"$":[0,3]},"x":{"$":[1,3]},"name":["n0","n1","n2"],'
+        '"a":{"$each":[{"$":[2,3]},{"$":[3,3]}]},"on":[false,false,true],"$$":[null,null,null]}]},'
+        '"none":{"$rows":[2,{}]}}'
+    )
+    found = unpack(pack({"rows": rows, "none": [{}, {}]}))
+    assert found["none"] == [{}, {}]
+    assert found["none"][0] is not found["none"][1]
+    for row, back in zip(rows, found["rows"], strict=True):
+        assert list(row) == list(back)
+        assert back.pop("a").tolist() == row.pop("a").tolist()  # type: ignore[attr-defined]
+        assert back == row
+        assert [type(one) for one in back.values()] == [type(one) for one in row.values()]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (1, 2.5),
+        (1, None),
+        (1, True),
+        (2**31, 1),
+        (0.0, -0.0),
+        (np.int64(4), 5),
+        (np.float32(0.5), 0.25),
+        (np.array([1]), np.array([1.5])),
+        (np.array([1]), None),
+        ({"a": 1}, {"b": 1}),
+        ({"a": 1}, {"a": np.array([2, 3])}),
+        ([1, 2], [3]),
+        ("x", 1),
+    ],
+)
+def test_rows_of_any_values_come_back(values: tuple[object, ...]) -> None:
+    found = unpack(pack({"rows": [{"v": value, "$v": value} for value in values]}))
+    assert repr([row["v"] for row in found["rows"]]) == repr([plain(value) for value in values])
+    assert repr([row["$v"] for row in found["rows"]]) == repr([plain(value) for value in values])
+
+
+def plain(value: object) -> object:
+    if isinstance(value, np.ndarray):
+        return value.astype(np.int32) if value.dtype.kind == "i" else value
+    if isinstance(value, dict):
+        return {key: plain(held) for key, held in value.items()}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_not_finite_is_refused_in_rows_too(value: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        pack({"rows": [{"v": 1.0}, {"v": value}]})
+
+
+def test_long_arrays_that_are_equal_are_there_once() -> None:
+    first, second = np.arange(1000), np.arange(1000) * 7 % 93
+    rows = [{"v": first}, {"v": second}, {"v": first.copy()}, {"v": first[:0]}, {"v": first}]
+    assert '{"v":{"$each":[{"$":[0,2000]},{"$":[1,3]},{"$":[2,5]}]}}' in text_of({"rows": rows})
+    found = [row["v"].tolist() for row in unpack(pack({"rows": rows}))["rows"]]
+    assert found == [row["v"].tolist() for row in rows]
+    short = [{"v": np.arange(3)} for _ in range(5)]
+    assert '{"v":{"$each":[{"$":[0,15]},{"$":[1,5]}]}}' in text_of({"rows": short})
+
+
+def test_texts_that_differ_in_numbers_are_patterns() -> None:
+    texts = [f"node_Add_{n} reads {n * 3}" for n in range(20)]
+    text = text_of({"strings": texts})
+    pattern = r"node_Add_\u007f reads \u007f"
+    assert text == f'{{"strings":{{"$texts":[["{pattern}"],{{"$":[0,20]}},{{"$":[1,40]}}]}}}}'
+    assert unpack(pack({"strings": texts})) == {"strings": texts}
 
 
 def test_numbers_that_are_all_greater_by_as_much_differ_in_one_place() -> None:
@@ -105,13 +184,19 @@ def test_what_cannot_be_packed_is_refused(value: object, error: type[Exception])
 
 
 ARRAY = pack({"x": np.array([1, 2, 3])})
+ROWS = pack({"x": [{"y": 1}, {"y": 2}]})
+EACH = pack({"x": [{"y": np.array([1, 2])}, {"y": np.array([1, 2, 3, 4])}]})
+TEXTS = pack({"x": [f"n{n}\x09{n}" for n in range(16)]})
 
 
 @pytest.mark.parametrize(
     "block",
     [
-        *(b"", b"GXP", b"GXP1" + bytes(8), b"GXP2\xff\xff\xff\x7f{}", ARRAY[:-8]),
+        *(b"", b"GXP", b"GXP2" + bytes(8), b"GXP3\xff\xff\xff\x7f{}", ARRAY[:-8]),
         *(ARRAY.replace(b'"$":[0,3]', b'"$":[0,%d]' % count) for count in (2, 4)),
+        ROWS.replace(b'"$rows":[2,', b'"$rows":[3,'),
+        EACH.replace(b'"$":[0,6]', b'"$":[0,5]'),
+        TEXTS.replace(rb"n\u007f", rb"n\u007e"),
     ],
 )
 def test_other_bytes_are_no_part(block: bytes) -> None:

@@ -1,63 +1,62 @@
-/**
- * What stands in the way, all in all: the bytes that near misses would save, by the rule and by the type of what blocks
- * it. A place at which several rules looked counts once, with the most that any of them would save.
- */
+/** What near misses would save of memory traffic: by rule, each with what stands in the way. */
 
-import type { NodesPart, StepsPart } from "./document.ts";
+import type { NodesPart, StepRow, StepsPart } from "./document.ts";
 
-export interface Blocked {
+type Rejects = StepRow["rejects"];
+
+/** Bytes through L2 or HBM that fusing there would save at least. */
+export interface Saving {
+  bytes: number;
+  /** HBM's part of it; NaN where that is not known of all of them. */
+  hbm: number;
+}
+
+/** What rows of a step's near misses would save together: a blocker in the way of several counts once. */
+export function savingOf(rejects: Rejects, rows: Iterable<number> = rejects.node.keys()): Saving {
+  const once = new Map<string, number>();
+  for (const row of rows) {
+    if (!(rejects.traffic_bytes[row] > 0)) continue;
+    const key = rejects.blocker[row] >= 0 ? `n${rejects.blocker[row]}` : rejects.blocker_value[row] >= 0 ? `v${rejects.blocker_value[row]}` : `r${row}`;
+    const old = once.get(key);
+    if (old === undefined || rejects.traffic_bytes[row] > rejects.traffic_bytes[old]) once.set(key, row);
+  }
+  let [bytes, hbm] = [0, 0];
+  for (const row of once.values()) {
+    bytes += rejects.traffic_bytes[row];
+    hbm += rejects.saved_bytes[row];
+  }
+  return { bytes, hbm };
+}
+
+export interface Blocked extends Saving {
   /** Name of the rule, and its step. */
   rule: string;
   step: number;
-  /** Operator type of the blockers; "value" where a value stands in the way. */
-  type: string;
   blockers: number;
-  bytes: number;
-  /** The rule names an edit of the model that helps: that a residual needs its tensor in memory is so. */
-  curable: boolean;
-  /** Near misses, largest first. */
-  places: { step: number; row: number; bytes: number }[];
+  /** Operator type of the blockers; "" where they are of several, or a value stands in the way. */
+  type: string;
+  /** Places for which the rule names an edit of the model that helps: that a residual needs its tensor in memory is so. */
+  curable: number;
+  /** Near misses that would save something, largest first. */
+  places: number[];
 }
 
-interface Place {
-  step: number;
-  row: number;
-  bytes: number;
-  blocker: number;
-  value: number;
-  curable: boolean;
-}
-
-/** What has a cure first, then the largest. */
+/** A row a rule whose near misses would save something; those with a cure first, then the largest. */
 export function blocked(steps: StepsPart, nodes: NodesPart): Blocked[] {
-  const places = new Map<string, Place>();
-  for (const { index, rejects } of steps.steps) {
-    for (let row = 0; row < rejects.node.length; row++) {
-      const bytes = rejects.saved_bytes[row] as number;
-      const blocker = rejects.blocker[row] as number;
-      const value = rejects.blocker_value[row] ?? -1;
-      if (!(bytes > 0) || (blocker < 0 && value < 0)) continue;
-      const one = { step: index, row, bytes, blocker, value, curable: (rejects.hint[row] as number) >= 0 };
-      const key = steps.strings[rejects.place[row] as number] ?? String(rejects.node[row]);
-      const old = places.get(key);
-      if (!old || Number(one.curable) - Number(old.curable) > 0 || (one.curable === old.curable && bytes > old.bytes)) places.set(key, one);
-    }
-  }
-  const groups = new Map<string, { type: string; curable: boolean; blockers: Set<number>; places: Place[] }>();
-  for (const place of places.values()) {
-    const type = place.blocker < 0 ? "value" : (nodes.strings[nodes.type[place.blocker] as number] ?? "");
-    const key = `${place.step} ${place.curable} ${type}`;
-    let group = groups.get(key);
-    if (!group) groups.set(key, (group = { type, curable: place.curable, blockers: new Set(), places: [] }));
-    group.blockers.add(place.blocker < 0 ? place.value : (nodes.name[place.blocker] as number));
-    group.places.push(place);
-  }
-  return [...groups.values()]
-    .map(({ type, curable, blockers, places: found }) => {
-      const { step } = found[0] as Place;
-      const bytes = found.reduce((sum, place) => sum + place.bytes, 0);
-      const sorted = found.sort((a, b) => b.bytes - a.bytes).map((place) => ({ step, row: place.row, bytes: place.bytes }));
-      return { rule: steps.steps.find((one) => one.index === step)?.name ?? "", step, type, curable, blockers: blockers.size, bytes, places: sorted };
+  return steps.steps
+    .map(({ index, name, rejects }) => {
+      const places = [...rejects.node.keys()].filter((row) => rejects.traffic_bytes[row] > 0).sort((a, b) => Number(rejects.hint[b] >= 0) - Number(rejects.hint[a] >= 0) || rejects.traffic_bytes[b] - rejects.traffic_bytes[a]);
+      const types = new Set(places.map((row) => (rejects.blocker[row] < 0 ? "" : (nodes.strings[nodes.type[rejects.blocker[row]]] ?? ""))));
+      const blockers = new Set(places.map((row) => (rejects.blocker[row] < 0 ? `v${rejects.blocker_value[row]}` : `n${rejects.blocker[row]}`)));
+      const curable = places.filter((row) => rejects.hint[row] >= 0).length;
+      return { rule: name, step: index, ...savingOf(rejects, places), blockers: blockers.size, type: types.size === 1 ? [...types][0] : "", curable, places };
     })
-    .sort((a, b) => Number(b.curable) - Number(a.curable) || b.bytes - a.bytes);
+    .filter(({ places }) => places.length)
+    .sort((a, b) => Number(b.curable > 0) - Number(a.curable > 0) || b.bytes - a.bytes);
+}
+
+/** "at least 96.0 MiB of memory traffic, 12.0 MiB of it HBM's", the one way to say it. */
+export function savingText({ bytes: traffic, hbm }: Saving, bytes: (x: number) => string): string {
+  const part = Number.isNaN(hbm) ? "" : hbm > 0 ? `, ${bytes(hbm)} of it HBM’s` : ", none of it HBM’s (L2 holds it)";
+  return `at least ${bytes(traffic)} of memory traffic${part}`;
 }

@@ -30,6 +30,7 @@ export interface Parts {
   kernel: KernelPart;
   rules: RulesPart;
   course: CoursePart;
+  far: FarPart;
   sources: SourcesPart;
   log: LogPart;
 }
@@ -44,6 +45,8 @@ export interface Figure {
   first: number | null; // at the first step (before any pass); null where that has no meaning
   bound: number | null; // what it cannot be below
   error: number | null; // p90 relative error of its family, 0.12 for 12 %
+  first_unpriced: number | null; // kernels that are not in a sum at the first step, as they have no price; null where not known
+  unpriced: number; // now
   modelled: boolean; // no measurement, nor a count: a simulation says so
   series: Float64Array | null; // by step, NaN where not known
   lower_is_better: boolean;
@@ -118,8 +121,8 @@ export interface StepRow {
     blocker: Int32Array; // NodeId or -1
     blocker_value: Int32Array; // ValueId or -1, where a value stands in the way
     blocker_name: Int32Array; // Text or -1
-    saved_bytes: Float64Array; // HBM bytes that fusing here would save, NaN where not known
-    freed_bytes: Float64Array; // what it would keep out of memory, L2 or HBM, by now, NaN where not known
+    traffic_bytes: Float64Array; // memory traffic, through L2 or HBM, that fusing here would save at least, NaN where not known
+    saved_bytes: Float64Array; // HBM's part of it, NaN where not known
   };
 }
 
@@ -291,6 +294,7 @@ export interface SchedulePart {
   held_why: Int32Array; // Text: data, reuse (of bytes), stream, or "" for one that starts at 0
   held_tensor: Int32Array; // Text or -1: what it reads, or whose bytes it takes
   critical: Uint8Array;
+  view: Uint8Array; // 1: a view of unknown size, which launches nothing and only keeps its place
   event_from: Int32Array; // task
   event_to: Int32Array;
   event_reason: Int32Array; // Text: data, reuse
@@ -323,7 +327,7 @@ export interface CostPart {
   bound: Int32Array; // Text: the pipe that bounds it
   tile: Int32Array; // Text or -1
   warning: Int32Array; // Text or -1: over-fusion and the like
-  /** Totals of the graph before all passes, for comparison; null where not computed. */
+  /** Totals of the graph before all passes, for comparison; null where not computed, or where other kernels have no price. */
   unfused: { kernels: number | null; hbm_bytes: number | null; latency_us: number | null; unpriced: number | null };
   unpriced: Int32Array; // Text: kernels without a price
   unpriced_node: Int32Array; // NodeId
@@ -414,10 +418,18 @@ export interface RulesPart {
   effective: Int32Array;
   near: Int32Array;
   seconds: Float64Array;
-  saved_bytes: Float64Array; // HBM bytes that its fusions save, NaN where not known
-  blocked_bytes: Float64Array; // that its near misses would save
-  freed_bytes: Float64Array; // that its near misses would keep out of memory, L2 or HBM, NaN where not known
   ends_in: string[]; // operators of the places that a rule looks at, "" where it looks at any
+}
+
+/** Places that a rule looked at, far from its pattern, by the kind of what they lack; computed when asked for. */
+export interface FarPart {
+  strings: string[];
+  step: Int32Array; // of the rule; rows of one step stand together, most places first
+  kind: Int32Array; // Text: the reason without names
+  reason: Int32Array; // Text: of the first place
+  count: Int32Array;
+  node_at: Int32Array; // rows + 1
+  node: Int32Array; // NodeId of the first places, -1 for one in a nested graph
 }
 
 /** What the graph costs after every step; computed when asked for, unless the page carries it. NaN: not costed. */

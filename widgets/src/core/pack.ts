@@ -2,7 +2,10 @@
  * Packed parts: what is small as JSON, numbers as columns. gexplorer/views/pack.py writes them, and says how.
  */
 
-const MAGIC = 0x32505847; // "GXP2", little endian
+import { decoded } from "./base91.ts";
+import { textsOf } from "./patterns.ts";
+
+const MAGIC = 0x33505847; // "GXP3", little endian
 
 type Typed = Uint8Array | Int32Array | Uint32Array | Float32Array | Float64Array;
 
@@ -45,7 +48,7 @@ export function unpack<T>(bytes: Uint8Array): T {
   return revive(JSON.parse(placed) as unknown, columns) as T;
 }
 
-/** One column: integers are differences, as planes of bytes. */
+/** One column: integers are differences with their sign in the lowest bit, as planes of bytes. */
 function read(data: Uint8Array, type: string, at: number, count: number): Typed {
   const buffer = data.buffer as ArrayBuffer;
   const from = data.byteOffset + at;
@@ -57,27 +60,31 @@ function read(data: Uint8Array, type: string, at: number, count: number): Typed 
   let last = 0;
   for (let i = 0; i < count; i++) {
     const low = (data[at + i] as number) | ((data[first + i] as number) << 8);
-    last = (last + (low | ((data[second + i] as number) << 16) | ((data[third + i] as number) << 24))) | 0;
+    const written = low | ((data[second + i] as number) << 16) | ((data[third + i] as number) << 24);
+    last = (last + ((written >>> 1) ^ -(written & 1))) | 0;
     column[i] = last;
   }
   return column;
 }
 
-/** Puts arrays where their places stand; lists of texts are left alone, they are long. */
+/** Puts in what objects of one key with a single $ stand for; lists of texts are left alone, they are long. */
 function revive(value: unknown, columns: readonly Typed[]): unknown {
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) {
-    if (typeof value[0] === "object") for (let i = 0; i < value.length; i++) value[i] = revive(value[i], columns);
+    if (typeof value[0] !== "string") for (let i = 0; i < value.length; i++) value[i] = revive(value[i], columns);
     return value;
   }
   const object = value as Record<string, unknown>;
-  // A key of the document that begins with $ is written with one more.
   if (Array.isArray(object.$)) {
     const [column, from, to] = object.$ as [number, number, number];
     return (columns[column] as Typed).subarray(from, to);
   }
+  if (Array.isArray(object.$each)) return each(...(revive(object.$each, columns) as Parameters<typeof each>));
+  if (Array.isArray(object.$rows)) return rows(...(revive(object.$rows, columns) as Parameters<typeof rows>));
+  if (Array.isArray(object.$texts)) return textsOf(...(revive(object.$texts, columns) as Parameters<typeof textsOf>));
   for (const key of Object.keys(object)) {
     const made = revive(object[key], columns);
+    // A key of the document that begins with $ is written with one more.
     if (key.startsWith("$$")) {
       delete object[key];
       object[key.slice(1)] = made;
@@ -86,12 +93,34 @@ function revive(value: unknown, columns: readonly Typed[]): unknown {
   return object;
 }
 
-/** The bytes of base64 of gzip, as the report carries them. */
-export async function inflate(base64: string): Promise<Uint8Array> {
-  const text = atob(base64);
-  const zipped = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) zipped[i] = text.charCodeAt(i);
-  const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
+/** Arrays that lie one behind the other; those that are equal are the same. */
+function each(array: Typed, counts: Typed, which?: Typed): Typed[] {
+  let at = 0;
+  const arrays = Array.from(counts, (count) => array.subarray(at, (at += count)));
+  if (at !== array.length) throw new Error(CUT_OFF);
+  return which ? Array.from(which, (one) => arrays[one] ?? broken()) : arrays;
+}
+
+/** Objects with the same keys, by their values. */
+function rows(count: number, values: Record<string, ArrayLike<unknown>>): Record<string, unknown>[] {
+  const made = Array.from({ length: count }, (): Record<string, unknown> => ({}));
+  for (const [key, held] of Object.entries(values)) {
+    if (held.length !== count) throw new Error(CUT_OFF);
+    made.forEach((row, i) => {
+      if (key !== "__proto__") row[key] = held[i];
+      else Object.defineProperty(row, key, { value: held[i], enumerable: true, writable: true, configurable: true });
+    });
+  }
+  return made;
+}
+
+function broken(): never {
+  throw new Error(CUT_OFF);
+}
+
+/** The bytes that the report carries zipped, as text. */
+export async function inflate(text: string): Promise<Uint8Array> {
+  const stream = new Blob([decoded(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 

@@ -35,6 +35,8 @@ export interface Scene {
   path: string[];
   /** By box: ValueId of an input or output of the graph, -1 for all else. */
   end: Int32Array;
+  /** By box: 1 for an output of the graph. */
+  result: Uint8Array;
   edges: number;
   edge_from: Int32Array;
   edge_to: Int32Array;
@@ -57,7 +59,8 @@ export const HEADER = 30;
 export const PADDING = 14;
 /** Room in an open container's header for leafing through those that are alike. */
 export const LEAFING = 118;
-const CHEVRON = 26;
+/** Room for the sign that something can be opened. */
+export const CHEVRON = 26;
 const DEEPEST = 48;
 
 /** A container with the places of its boxes, and the same for those that are open in it. */
@@ -193,6 +196,7 @@ export function build(scenes: ScenesPart, root: number, openness: Openness, plai
     open: new Uint8Array(boxes),
     path: new Array<string>(boxes).fill(""),
     end: new Int32Array(boxes).fill(-1),
+    result: new Uint8Array(boxes),
     edges: 0,
     edge_from: new Int32Array(edges),
     edge_to: new Int32Array(edges),
@@ -209,7 +213,11 @@ export function build(scenes: ScenesPart, root: number, openness: Openness, plai
   };
   emit(scene, top, 0, 0, -1, 0);
   const values = endValues(scenes);
-  for (let i = 0; values.size && i < scene.count; i++) scene.end[i] = values.get(-1 - (scene.member[i] as number)) ?? -1;
+  for (let i = 0; values.size && i < scene.count; i++) {
+    const container = -1 - (scene.member[i] as number);
+    scene.end[i] = values.get(container) ?? -1;
+    scene.result[i] = Number(scenes.containers[container]?.kind === "output");
+  }
   if (plain) {
     for (let i = 0; i < scene.count; i++) scene.status[i] = (scene.status[i] as number) & 2 ? 3 : 0;
     for (let i = 0; i < scene.edges; i++) scene.edge_status[i] = (scene.edge_status[i] as number) & 2 ? 3 : 0;
@@ -266,13 +274,14 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
     scene.route[point++] = (scene.y[to] as number) - (scene.h[to] as number) / 2;
     scene.route_at[at + 1] = point / 2;
   }
+  const drawn = new Uint16Array(2 * n); // stubs so far, by box and side
   for (let stub = 0; stub < template.stub_box.length; stub++) {
     const at = scene.stubs++;
-    scene.stub_box[at] = first + (template.stub_box[stub] as number);
-    scene.stub_side[at] = template.stub_side[stub] as number;
+    const [box, side] = [template.stub_box[stub], template.stub_side[stub]];
+    scene.stub_box[at] = first + box;
+    scene.stub_side[at] = side;
     scene.stub_value[at] = shown.stub_values[stub] ?? -1;
-    const same = stub > 0 && scene.stub_box[at] === scene.stub_box[at - 1] && scene.stub_side[at] === scene.stub_side[at - 1];
-    scene.stub_nth[at] = same ? (scene.stub_nth[at - 1] as number) + 1 : 0;
+    scene.stub_nth[at] = drawn[2 * box + side]++;
   }
   for (const [box, child] of inside) {
     const at = first + box;

@@ -7,6 +7,9 @@ import type { Scene } from "./scene.ts";
 /** So many are drawn side by side at one side of a box. */
 export const MOST_STUBS = 5;
 export const STUB_LENGTH = 8;
+/** Nearer than this they are drawn, unless there are too many of them. */
+const FROM = 0.45;
+const MOST_IN_ALL = 6000;
 const APART = 8;
 const INSET = 10;
 
@@ -19,8 +22,14 @@ export function stubOffset(scene: Scene, stub: number): [dx: number, dy: number]
   return [out * along, (out * (scene.h[box] as number)) / 2];
 }
 
+/** Are the stubs of a scene drawn at this zoom? */
+export function stubsShown(scene: Scene, zoom: number): boolean {
+  return zoom >= FROM && scene.stubs <= MOST_IN_ALL;
+}
+
 /** The stub under a point, -1. */
-export function stubAt(scene: Scene, x: number, y: number, reach: number, mode: GraphMode): number {
+export function stubAt(scene: Scene, x: number, y: number, reach: number, zoom: number, mode: GraphMode): number {
+  if (!stubsShown(scene, zoom)) return -1;
   let best = -1;
   let least = reach;
   for (let i = 0; i < scene.stubs; i++) {

@@ -3,7 +3,7 @@
 import { UNKNOWN } from "../core/bodies.ts";
 import { INNER, Mark, mark, shown } from "../core/diff.ts";
 import { Unit } from "../core/document.ts";
-import { GLYPHS } from "../core/glyphs.ts";
+import { GLYPHS, OUTPUT_GLYPH } from "../core/glyphs.ts";
 import { Detail } from "../core/lod.ts";
 import type { Palette } from "../core/palette.ts";
 import { HEADER, LEAFING, type Scene } from "../core/scene.ts";
@@ -15,13 +15,15 @@ const BAND = 23;
 const NARROWER = 1.16;
 const ROUND = 6;
 
-/** How round a box is: the ends of an input or output are half circles. */
-export function corner(scene: Scene, box: number): number {
-  return (scene.end[box] as number) >= 0 ? (scene.h[box] as number) / 2 : ROUND;
+/** How round a box is, or a line so far around it: an input is round above, where nothing comes in, an output below. */
+export function corner(scene: Scene, box: number, gap = 0): number | number[] {
+  if ((scene.end[box] as number) < 0) return ROUND + gap;
+  const [round, sharp] = [(scene.h[box] as number) / 2 + gap, 3 + gap];
+  return scene.result[box] ? [sharp, sharp, round, round] : [round, round, sharp, sharp];
 }
 
 export class Cards {
-  #glyphs = GLYPHS.map((path) => new Path2D(path));
+  #glyphs = [...GLYPHS, OUTPUT_GLYPH].map((path) => new Path2D(path));
   palette!: Palette;
 
   constructor(
@@ -29,7 +31,7 @@ export class Cards {
     private readonly labels: Labels,
   ) {}
 
-  #rect(x: number, y: number, w: number, h: number, r: number): void {
+  #rect(x: number, y: number, w: number, h: number, r: number | number[]): void {
     this.context.roundRect(x - w / 2, y - h / 2, w, h, r);
   }
 
@@ -113,7 +115,7 @@ export class Cards {
   }
 
   /** The sign of a unit, its left end at x. */
-  #sign(unit: number, x: number, y: number): void {
+  #sign(unit: number, x: number, y: number, glyph = unit): void {
     const { context, palette } = this;
     context.fillStyle = palette.units[unit] as string;
     context.beginPath();
@@ -124,7 +126,7 @@ export class Cards {
     context.scale(13 / 16, 13 / 16);
     context.lineWidth = 1.8;
     context.strokeStyle = palette.onUnits[unit] as string;
-    context.stroke(this.#glyphs[unit] as Path2D);
+    context.stroke(this.#glyphs[glyph] as Path2D);
     context.restore();
   }
 
@@ -231,7 +233,7 @@ export class Cards {
         context.strokeStyle = palette.added;
         context.stroke();
         context.beginPath();
-        this.#rect(x, y, w + 7, h + 7, corner(scene, i) + 3.5);
+        this.#rect(x, y, w + 7, h + 7, corner(scene, i, 3.5));
         context.stroke();
         break;
       case Mark.Changed:
@@ -260,7 +262,7 @@ export class Cards {
     const two = level === Detail.All;
     const line = two ? y - 7.5 : y;
     context.globalAlpha = back ? 0.45 : 1;
-    this.#sign(Unit.Boundary, left, two ? y : line);
+    this.#sign(Unit.Boundary, left, two ? y : line, Unit.Boundary + (scene.result[i] as number));
     context.globalAlpha = 1;
     const room = w - 12 - 21 - 12;
     context.fillStyle = back ? palette.muted : palette.ink;

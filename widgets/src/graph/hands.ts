@@ -57,7 +57,7 @@ export class Hands {
       (event) => {
         const pinch = event.ctrlKey || event.metaKey;
         // In a notebook the page scrolls, until the graph has been taken in hand.
-        if (embedded && !pinch && document.activeElement !== canvas && !canvas.matches(":focus")) return;
+        if (embedded && !pinch && !canvas.matches(":focus")) return;
         event.preventDefault();
         const step = event.deltaMode === 1 ? 30 : event.deltaMode === 2 ? 300 : 1;
         if (event.shiftKey && !pinch) camera.pan(-(event.deltaX || event.deltaY) * step, 0);

@@ -1,7 +1,7 @@
 /** Draws what flows between boxes: edges, and stubs where they are not drawn through. */
 
 import { INNER, shown } from "../core/diff.ts";
-import { MOST_STUBS, STUB_LENGTH, stubOffset } from "../core/stubs.ts";
+import { MOST_STUBS, STUB_LENGTH, stubOffset, stubsShown } from "../core/stubs.ts";
 import { shortestEdge } from "../core/lod.ts";
 import type { Palette } from "../core/palette.ts";
 import type { Scene } from "../core/scene.ts";
@@ -94,7 +94,7 @@ export class Lines {
   stubs(picture: Picture, palette: Palette, k: number): void {
     const { context } = this;
     const { scene } = picture;
-    if (k < 0.45 || scene.stubs > 6000) return;
+    if (!stubsShown(scene, k)) return;
     context.beginPath();
     for (let i = 0; i < scene.stubs; i++) {
       const box = scene.stub_box[i] as number;

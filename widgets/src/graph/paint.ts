@@ -141,7 +141,7 @@ export class Painter {
       const h = scene.h[i] as number;
       const ring = (gap: number, width: number, colour: string, dash: number): void => {
         context.beginPath();
-        context.roundRect(x - w / 2 - gap, y - h / 2 - gap, w + 2 * gap, h + 2 * gap, corner(scene, i) + gap);
+        context.roundRect(x - w / 2 - gap, y - h / 2 - gap, w + 2 * gap, h + 2 * gap, corner(scene, i, gap));
         context.lineWidth = Math.max(width, (width * 0.75) / k);
         context.strokeStyle = colour;
         context.setLineDash(dash ? [dash / Math.min(1, k), (dash * 0.8) / Math.min(1, k)] : []);

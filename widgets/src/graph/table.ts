@@ -19,6 +19,10 @@ export class NodeTable {
     private readonly view: GraphView,
   ) {}
 
+  destroy(): void {
+    clearTimeout(this.#timer);
+  }
+
   /** Shows or hides it. */
   toggle(): boolean {
     const show = this.element.className === "gx-hidden";

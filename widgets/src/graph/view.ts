@@ -3,10 +3,7 @@
 import type { NodeId } from "../core/document.ts";
 import type { GraphMode, Panel, Store, Topic } from "../core/panel.ts";
 import { Camera, type Rect } from "../core/camera.ts";
-import { shown } from "../core/diff.ts";
-import { inHeader } from "../core/hit.ts";
 import { palette as readPalette, type Palette } from "../core/palette.ts";
-import { stubAt } from "../core/stubs.ts";
 import { h } from "../shell/dom.ts";
 import { READABLE, changedBoxes, firstView, sees, seesAny } from "./framing.ts";
 import { GLIDE, Glide, keyOf, type Anchor } from "./glide.ts";
@@ -20,6 +17,8 @@ import { Stage } from "./stage.ts";
 import { Hands } from "./hands.ts";
 import { Tip } from "./tip.ts";
 import { NodeTable } from "./table.ts";
+import { targetAt, type Target } from "./target.ts";
+import { nextBox } from "./walk.ts";
 
 export class GraphView implements Panel {
   readonly element: HTMLElement;
@@ -46,8 +45,10 @@ export class GraphView implements Panel {
   #hover = -1;
   #framed = false;
   #glide = new Glide();
-  #jump = { stub: -1, nth: 0 };
+  /** The stub that was followed last, and to which of the boxes at its other end. */
+  #jumps = { stub: -1, nth: 0 };
   #still = matchMedia("(prefers-reduced-motion: reduce)");
+  #again = (): void => this.draw();
   #observer: ResizeObserver;
 
   constructor(parent: HTMLElement, store: Store, embedded: boolean) {
@@ -67,13 +68,15 @@ export class GraphView implements Panel {
     new Hands(this, embedded);
     this.#observer = new ResizeObserver(() => this.resize());
     this.#observer.observe(this.element);
-    this.#still.addEventListener("change", () => this.draw());
+    this.#still.addEventListener("change", this.#again);
     this.resize();
     this.update(new Set<Topic>(["parts", "cursor", "theme"]));
   }
 
   destroy(): void {
     this.#observer.disconnect();
+    this.#still.removeEventListener("change", this.#again);
+    this.#table.destroy();
     cancelAnimationFrame(this.#frame);
     this.element.remove();
   }
@@ -144,6 +147,7 @@ export class GraphView implements Panel {
     const { scene } = this.stage;
     this.#picture = pictureOf(this.stage, this.#store);
     this.#hover = -1;
+    this.#jumps = { stub: -1, nth: 0 };
     this.camera.limit(scene);
     this.#painter.labels.begin(scene, this.#store.parts, this.metric);
     if (this.#framed) this.#glide.begin(old, this.#picture, this.camera, this.#still.matches, anchor);
@@ -221,46 +225,49 @@ export class GraphView implements Panel {
     this.draw();
   }
 
-  /** What is pressed: a box, a button of a header, an edge, or nothing, which releases. */
-  press(sx: number, sy: number, double: boolean): void {
-    const [x, y] = this.camera.world(sx, sy);
+  #targetAt(sx: number, sy: number): Target {
     const { scene, index } = this.stage;
-    const stub = this.#stubAt(x, y);
-    if (stub >= 0) return this.#follows(stub);
-    const box = index.box(x, y, this.mode);
-    const member = box < 0 ? 0 : (scene.member[box] as number);
-    if (box >= 0 && (scene.end[box] as number) >= 0) return this.#store.move({ value: scene.end[box] as number, node: undefined, reject: undefined });
-    if (box >= 0 && scene.path[box]) {
-      const right = (scene.x[box] as number) + (scene.w[box] as number) / 2 - x;
-      const left = x - (scene.x[box] as number) + (scene.w[box] as number) / 2;
-      const header = scene.open[box] && inHeader(scene, box, y);
-      const alike = this.labels.alike(box);
-      if (header && alike > 1 && right < 120) return this.leaf(box, right < 60 ? 1 : -1);
-      const chevron = scene.open[box] ? header && left < 26 : member < 0 ? left < 30 : right < 20;
-      if (double || chevron) return this.open(box);
-      if (member < 0 && (!scene.open[box] || header)) {
-        this.#store.move({ node: undefined, value: undefined });
-        this.#hover = box;
-        this.#relight();
-        return this.draw();
-      }
+    return targetAt(scene, index, ...this.camera.world(sx, sy), this.camera.k, this.mode, (box) => this.labels.alike(box));
+  }
+
+  /** Something is pressed, or the ground, which releases. */
+  press(sx: number, sy: number, double: boolean): void {
+    const target = this.#targetAt(sx, sy);
+    if (double && this.stage.scene.path[target.box]) return this.open(target.box);
+    switch (target.kind) {
+      case "stub":
+        return this.#jump(target.stub);
+      case "chevron":
+        return this.open(target.box);
+      case "leaf":
+        return this.leaf(target.box, target.by);
+      case "line":
+        return this.#store.move({ value: target.value });
+      case "ground":
+        if (!double) this.#store.move({ node: undefined, value: undefined });
+        return;
+      default:
+        this.choose(target.box);
     }
-    if (box >= 0 && member >= 0 && (!scene.open[box] || inHeader(scene, box, y))) return this.#store.move({ node: member, value: undefined, reject: undefined });
-    const edge = index.edge(x, y, 6 / this.camera.k, this.mode);
-    if (edge >= 0) return this.#store.move({ value: scene.edge_value[edge] as number });
-    if (!double) this.#store.move({ node: undefined, value: undefined });
   }
 
-  #stubAt(x: number, y: number): number {
-    return this.camera.k < 0.45 ? -1 : stubAt(this.stage.scene, x, y, 5, this.mode);
+  /** A node, or the value of an input or output; a container is no more than where one is. */
+  choose(box: number): void {
+    const { member, end } = this.stage.scene;
+    this.#hover = box; // before the cursor moves: it may bring another scene
+    if (end[box] >= 0) this.#store.move({ value: end[box], node: undefined, reject: undefined });
+    else if (member[box] >= 0) this.#store.move({ node: member[box], value: undefined, reject: undefined });
+    else this.#store.move({ node: undefined, value: undefined });
+    this.#relight();
+    this.draw();
   }
 
-  /** A stub is pressed: to the other end of its value, and on to the next where there are several. */
-  #follows(stub: number): void {
+  /** Follows a stub to the other end of its value, and on to the next where there are several. */
+  #jump(stub: number): void {
     const { value, boxes } = jumpOf(this.stage, this.#store, this.step, stub);
-    this.#jump = { stub, nth: this.#jump.stub === stub ? this.#jump.nth + 1 : 0 };
+    this.#jumps = { stub, nth: this.#jumps.stub === stub ? this.#jumps.nth + 1 : 0 };
     if (value >= 0) this.#store.move({ value, node: undefined, reject: undefined });
-    const rect = boxes.length ? this.stage.around([boxes[this.#jump.nth % boxes.length] as number]) : undefined;
+    const rect = boxes.length ? this.stage.around([boxes[this.#jumps.nth % boxes.length]]) : undefined;
     if (rect) this.frame(rect, 60, Math.max(this.camera.k, READABLE));
   }
 
@@ -294,58 +301,39 @@ export class GraphView implements Panel {
     this.draw();
   }
 
-  /** Enter: opens the container at the cursor or under the pointer, closes the one around. */
+  /** The box where one is: that of the chosen node or value, else the one under the pointer; -1. */
+  #here(): number {
+    const { node, value } = this.#store.cursor;
+    const chosen = node !== undefined ? this.stage.box(node) : value !== undefined ? (this.stage.ends(value)[0] ?? -1) : -1;
+    return chosen >= 0 ? chosen : this.#hover;
+  }
+
+  /** Enter: opens the container under the pointer or at the cursor, or closes the one around. */
   enter(): void {
-    const { cursor } = this.#store;
-    const box = this.#hover >= 0 ? this.#hover : cursor.node !== undefined ? this.stage.box(cursor.node) : -1;
+    const box = this.#hover >= 0 ? this.#hover : this.#here();
     if (box < 0) return;
     if (this.stage.scene.path[box]) return this.open(box);
-    const around = this.stage.scene.parent[box] as number;
+    const around = this.stage.scene.parent[box];
     if (around >= 0) this.open(around);
   }
 
-  /** To the next box along the edges: down to what reads it, up to what it reads. */
+  /** To the next box along the lines: down to what reads this one, up to what it reads. */
   walk(down: boolean): void {
-    const { scene } = this.stage;
-    const here = this.#store.cursor.node !== undefined ? this.stage.box(this.#store.cursor.node) : this.#hover;
-    let next = -1;
-    for (let e = 0; e < scene.edges && next < 0; e++) {
-      if (!shown(scene.edge_status[e] as number, this.mode)) continue;
-      if (down && scene.edge_from[e] === here) next = scene.edge_to[e] as number;
-      if (!down && scene.edge_to[e] === here) next = scene.edge_from[e] as number;
-    }
-    if (next < 0 && here < 0) next = scene.count ? 0 : -1;
+    const next = nextBox(this.stage.scene, this.#here(), down, this.mode);
     if (next < 0) return;
-    const member = scene.member[next] as number;
-    this.#hover = member < 0 ? next : -1;
-    const end = scene.end[next] as number;
-    if (member >= 0) this.#store.move({ node: member, value: undefined });
-    else if (end >= 0) {
-      this.#store.move({ node: undefined, value: end });
-      this.#hover = next;
-      const rect = this.stage.around([next]);
-      if (rect && !sees(this.camera, rect)) this.frame(rect, 60, this.camera.k);
-    } else {
-      this.#store.move({ node: undefined });
-      this.#hover = next;
-      const rect = this.stage.around([next]);
-      if (rect && !sees(this.camera, rect)) this.frame(rect, 60, this.camera.k);
-      this.#relight();
-      this.draw();
-    }
+    this.choose(next);
+    const rect = this.stage.around([next]);
+    if (rect && !sees(this.camera, rect)) this.frame(rect, 60, this.camera.k);
   }
 
   hover(sx: number, sy: number): void {
-    const [x, y] = this.camera.world(sx, sy);
-    const { scene, index } = this.stage;
-    let box = index.box(x, y, this.mode);
-    if (box >= 0 && scene.open[box] && !inHeader(scene, box, y)) box = -1;
-    const stub = this.#stubAt(x, y);
-    if (stub >= 0) box = -1;
-    const edge = stub < 0 && box < 0 && this.camera.k > 0.3 ? index.edge(x, y, 5 / this.camera.k, this.mode) : -1;
-    this.canvas.style.cursor = box >= 0 || edge >= 0 || stub >= 0 ? "pointer" : "grab";
-    const what = stub >= 0 ? this.#tip.ofStub(this.stage, stub, this.step) : box >= 0 ? this.#tip.ofBox(this.stage, box) : edge >= 0 ? this.#tip.ofEdge(this.stage, edge) : null;
-    this.#tip.show(what, sx, sy, this.camera.width, this.camera.height);
+    const target = this.#targetAt(sx, sy);
+    const { kind } = target;
+    const box = kind === "line" || kind === "ground" ? -1 : target.box;
+    const stub = kind === "stub" ? target.stub : -1;
+    this.canvas.style.cursor = kind === "ground" ? "grab" : "pointer";
+    const words = stub >= 0 ? this.#tip.ofStub(this.stage, stub, this.step) : box >= 0 ? this.#tip.ofBox(this.stage, box) : kind === "line" ? this.#tip.ofEdge(this.stage, target.edge) : null;
+    this.#tip.show(words, sx, sy, this.camera.width, this.camera.height);
     if (box === this.#hover && stub === this.#picture.litStub) return;
     this.#hover = box;
     this.#picture.litStub = stub;

@@ -1,10 +1,10 @@
 /** The right side: what is chosen, the most particular first. */
 
 import type { Panel, Store, Topic } from "../core/panel.ts";
-import { count } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
 import { differencePage } from "./difference.ts";
 import { failurePage } from "./failure.ts";
+import { glancePage } from "./glance.ts";
 import { nodePage } from "./node.ts";
 import { rejectPage, rewritePage, rulePage, stepPage } from "./step.ts";
 import { valuePage } from "./value.ts";
@@ -63,34 +63,12 @@ export class Inspector implements Panel {
     }
     this.#back.hidden = !pages.length || Object.keys(cursor).every((key) => key === "step");
     if (!pages.length) pages.push(...failurePage(this.store));
-    if (!pages.length) pages.push(...this.#nothing());
+    if (!pages.length) pages.push(...glancePage(this.store));
     fill(this.#body, ...pages);
     if (scroll || this.#scrolled) this.#body.scrollTop = this.#scrolled = scroll;
   }
 
   #release(): void {
     this.store.move({ node: undefined, value: undefined, rewrite: undefined, reject: undefined, rule: undefined, position: undefined });
-  }
-
-  #noRewrites(): HTMLElement {
-    const passes = (this.store.parts.steps?.steps ?? []).filter((step) => step.stage === "passes");
-    const near = passes.reduce((sum, step) => sum + step.rejects.node.length, 0);
-    const most = [...passes].sort((a, b) => b.rejects.node.length - a.rejects.node.length)[0];
-    if (!near || !most) return h("p", { class: "gx-empty", text: passes.length ? "No rewrites, and no near misses: no pass found its pattern in this graph." : "No pass ran." });
-    const go = (): void => this.store.move({ step: most.index, reject: 0, rewrite: undefined });
-    return h("p", { class: "gx-empty" }, "No rewrites: every candidate was rejected, ", h("button", { class: "gx-link", type: "button", onclick: go, text: `${count(near)} near ${near === 1 ? "miss" : "misses"} ▸` }));
-  }
-
-  /** Words instead of an empty side. */
-  #nothing(): HTMLElement[] {
-    const { steps } = this.store.parts;
-    if (!steps) return [h("p", { class: "gx-empty", text: "Reading the document …" })];
-    const most = [...steps.steps].sort((a, b) => b.rewrites.node.length - a.rewrites.node.length)[0];
-    return [
-      h("p", { class: "gx-empty", text: "Choose a node, an edge, a step or anything below: it is shown here, and lit everywhere." }),
-      most?.rewrites.node.length
-        ? h("p", { class: "gx-empty" }, "A good place to begin: ", h("button", { class: "gx-link", type: "button", onclick: () => this.store.move({ step: most.index }), text: `${most.name}, ${most.rewrites.node.length} rewrites` }))
-        : this.#noRewrites(),
-    ];
   }
 }

@@ -7,7 +7,7 @@ import { bytes, count, percent, time } from "../core/units.ts";
 import { copy } from "../shell/menu.ts";
 import { unitGlyph } from "../shell/glyph.ts";
 import { h } from "../shell/dom.ts";
-import { facts, section, some, valueLine } from "./pieces.ts";
+import { breaking, facts, section, some, valueLine } from "./pieces.ts";
 import { whyNot } from "./why.ts";
 
 export function nodePage(store: Store, node: NodeId): (HTMLElement | null)[] {
@@ -28,7 +28,7 @@ export function nodePage(store: Store, node: NodeId): (HTMLElement | null)[] {
       "div",
       { class: "gx-subject" },
       unitGlyph(nodes.unit[node] as number),
-      h("div", { class: "gx-grow" }, h("h2", { text: type }), h("div", { class: "gx-name gx-mono" }, h("span", { text: name }), copyButton)),
+      h("div", { class: "gx-grow" }, h("h2", { text: type }), h("div", { class: "gx-name gx-mono" }, h("span", {}, ...breaking(name)), copyButton)),
     ),
     facts([
       ["unit", UNITS[nodes.unit[node] as number]?.label ?? ""],
@@ -67,7 +67,10 @@ function life({ nodes, steps }: Partial<Parts>, node: NodeId): string {
 
 function costOf({ cost }: Partial<Parts>, node: NodeId): HTMLElement | null {
   const row = cost?.node.indexOf(node) ?? -1;
-  if (!cost || row < 0) return null;
+  if (!cost) return null;
+  const none = cost.unpriced_node.indexOf(node);
+  if (none >= 0) return facts([["price", `none: ${cost.strings[cost.unpriced_reason[none] as number] ?? "nobody knows it"}`]]);
+  if (row < 0) return null;
   const text = (at: number | undefined): string => cost.strings[at ?? -1] ?? "";
   const error = cost.error[row] as number;
   const spread = Number.isNaN(error) ? "" : ` ±${(error * 100).toFixed(0)} %`;
@@ -116,6 +119,7 @@ function memoryOf({ memory, nodes }: Partial<Parts>, node: NodeId): HTMLElement 
 function scheduleOf({ schedule }: Partial<Parts>, node: NodeId): HTMLElement | null {
   const task = schedule?.node.indexOf(node) ?? -1;
   if (!schedule || task < 0) return null;
+  if (!schedule.duration_us[task]) return facts([["stream", schedule.streams[schedule.stream[task] as number]?.label ?? ""], ["takes", schedule.view[task] ? "no time: a view" : "no time here: it has no price"]]);
   return facts([
     ["stream", schedule.streams[schedule.stream[task] as number]?.label ?? ""],
     ["starts", time(schedule.start_us[task])],

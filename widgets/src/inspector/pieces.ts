@@ -26,7 +26,7 @@ export function nodeLink(store: Store, node: NodeId, label?: string): HTMLElemen
     "button",
     { class: "gx-link gx-node-link", type: "button", title: name, onclick: () => store.move({ node, value: undefined }) },
     nodes ? unitGlyph(nodes.unit[node] as number) : null,
-    h("span", { text: label ?? name }),
+    h("span", {}, ...breaking(label ?? name)),
   );
 }
 
@@ -76,8 +76,12 @@ export function sourcePart(store: Store, rule: string, place: string | null): HT
   return section("Source", fold);
 }
 
-/** A place in a file, which may break after a slash. */
+/** A name or sentence that may break within its names: after a dot, a slash or an underscore. */
+export function breaking(text: string): (string | HTMLElement)[] {
+  return text.split(/(?<=[./_:])(?=\w)/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
+}
+
+/** A place in a file. */
 export function sourceLine(source: string): HTMLElement {
-  const parts = source.split("/").flatMap((part, i, all) => (i < all.length - 1 ? [`${part}/`, h("wbr")] : [part]));
-  return h("span", { class: "gx-mono" }, ...parts);
+  return h("span", { class: "gx-mono" }, ...breaking(source));
 }

@@ -4,7 +4,9 @@ import type { StepRow } from "../core/document.ts";
 import type { Store } from "../core/panel.ts";
 import { rewriteNodes } from "../core/events.ts";
 import { Mark } from "../core/diff.ts";
-import { bytes, count, seconds } from "../core/units.ts";
+import { gainOf, gainText } from "../tabs/rules_gains.ts";
+import { plural } from "../tabs/words.ts";
+import { count, seconds } from "../core/units.ts";
 import { markSign, toggle } from "../shell/glyph.ts";
 import { h } from "../shell/dom.ts";
 import { facts, nodeLink, section, some, sourceLine, sourcePart } from "./pieces.ts";
@@ -25,13 +27,13 @@ function head(store: Store, step: StepRow, sub: string): HTMLElement {
 }
 
 export function stepPage(store: Store, index: number): (HTMLElement | null)[] {
-  const { steps, nodes, rules } = store.parts;
+  const { steps, nodes, rules, course } = store.parts;
   const step = steps?.steps[index];
   if (!step) return [];
   const rewrites = step.rewrites.node.length;
   const rejects = step.rejects.node.length;
   const rule = rules?.name.indexOf(step.name) ?? -1;
-  const saved = rules && rule >= 0 ? (rules.saved_bytes[rule] as number) : NaN;
+  const gain = rewrites ? gainOf(course, index) : null;
   const refused = step.kind !== "stage" ? store.refusal({ fusion: { [step.name]: !store.enabled(step.name) } }) : null;
   return [
     head(store, step, [step.kind, step.ge_name ? `GE: ${step.ge_name}` : "", step.stage].filter(Boolean).join(" · ")),
@@ -39,9 +41,9 @@ export function stepPage(store: Store, index: number): (HTMLElement | null)[] {
     facts([
       ["took", seconds(step.seconds)],
       ["nodes", step.nodes_before === step.nodes_after ? count(step.nodes_after) : `${count(step.nodes_before)} → ${count(step.nodes_after)}`],
-      ["looked at", step.tried ? `${count(step.tried)} places` : ""],
+      ["looked at", step.tried ? plural(step.tried, "place") : ""],
       ["rewrites", rewrites ? count(rewrites) : ""],
-      ["saves", saved > 0 ? `${bytes(saved)} of HBM traffic` : ""],
+      ["brought", gain ? `${gainText(gain)} (simulated)` : rewrites && course && step.stage === "passes" ? "cannot be told: other kernels have no price after it than before" : ""],
       ["switch", rule >= 0 && refused ? h("span", { class: "gx-muted", text: refused }) : ""],
     ]),
     sourcePart(store, step.name, step.source),

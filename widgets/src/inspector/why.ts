@@ -3,10 +3,12 @@
 import type { NodeId, StepRow } from "../core/document.ts";
 import type { Store } from "../core/panel.ts";
 import { Events, type Event } from "../core/events.ts";
+import { savingOf, savingText } from "../core/blocked.ts";
 import { bytes, count } from "../core/units.ts";
 import { toggle } from "../shell/glyph.ts";
 import { h } from "../shell/dom.ts";
-import { nodeLink, section, some } from "./pieces.ts";
+import { reasonsOf } from "../tabs/misses.ts";
+import { breaking, nodeLink, section, some } from "./pieces.ts";
 
 const cache = new WeakMap<object, Events>();
 
@@ -28,12 +30,12 @@ export function nearMiss(store: Store, step: StepRow, row: number): HTMLElement 
   const blocker = rejects.blocker[row] as number;
   const value = rejects.blocker_value[row] ?? -1;
   const name = text(rejects.blocker_name[row]);
-  const saved = rejects.saved_bytes[row] as number;
+  const saving = savingOf(rejects, [row]);
   const hint = text(rejects.hint[row]);
   return h(
     "div",
     { class: "gx-why-body" },
-    h("p", { class: "gx-sentence", text: text(rejects.reason[row]) }),
+    h("p", { class: "gx-sentence" }, ...breaking(text(rejects.reason[row]))),
     blocker >= 0
       ? h("p", { class: "gx-blocker" }, h("span", { class: "gx-muted", text: "stands in the way " }), nodeLink(store, blocker, name || undefined))
       : value >= 0
@@ -41,11 +43,11 @@ export function nearMiss(store: Store, step: StepRow, row: number): HTMLElement 
             "p",
             { class: "gx-blocker" },
             h("span", { class: "gx-muted", text: "stands in the way " }),
-            h("button", { class: "gx-link", type: "button", onclick: () => store.move({ value }), text: name || "a value" }),
+            h("button", { class: "gx-link", type: "button", onclick: () => store.move({ value }) }, ...breaking(name || "a value")),
           )
         : null,
     hint ? h("p", { class: "gx-cure" }, h("b", { text: "Cure " }), hint) : null,
-    saved > 0 ? h("p", { class: "gx-saved", text: `would save ${bytes(saved)} of traffic` }) : null,
+    saving.bytes ? h("p", { class: "gx-saved", text: `would save ${savingText(saving, bytes)}` }) : null,
   );
 }
 
@@ -69,11 +71,11 @@ function line(store: Store, event: Event): HTMLElement {
       "div",
       { class: "gx-why-head" },
       h("span", { class: "gx-why-sign", "aria-hidden": "true", text: fired ? "✓" : event.role === "blocker" ? "▣" : "◇" }),
-      h("button", { class: "gx-link gx-grow", type: "button", onclick: press, text: step.name }),
+      h("button", { class: "gx-link gx-grow", type: "button", onclick: press }, ...breaking(step.name)),
       h("span", { class: "gx-muted", text: fired ? ROLE[event.role] : event.role === "blocker" ? ROLE.blocker : step.kind === "stage" ? "says" : "did not fire" }),
       canToggle ? toggle(`${step.name} at this place`, on, store.refusal({ fusion: { [single]: !on } }), (to) => store.change({ fusion: { [single]: to } })) : null,
     ),
-    fired ? h("p", { class: "gx-sentence", text: steps?.strings[step.rewrites.reason[event.row] ?? -1] ?? "" }) : nearMiss(store, step, event.row),
+    fired ? h("p", { class: "gx-sentence" }, ...breaking(steps?.strings[step.rewrites.reason[event.row] ?? -1] ?? "")) : nearMiss(store, step, event.row),
   );
 }
 
@@ -93,19 +95,10 @@ export function byReason(store: Store, step: StepRow, title = "Why not"): HTMLEl
   const { steps } = store.parts;
   const { rejects } = step;
   if (!rejects.node.length) return null;
-  const groups = new Map<number, { rows: number[]; bytes: number }>();
-  for (let row = 0; row < rejects.node.length; row++) {
-    const code = rejects.code[row] as number;
-    let group = groups.get(code);
-    if (!group) groups.set(code, (group = { rows: [], bytes: 0 }));
-    group.rows.push(row);
-    const saved = rejects.saved_bytes[row] as number;
-    if (saved > 0) group.bytes += saved;
-  }
-  const sorted = [...groups].sort((a, b) => b[1].bytes - a[1].bytes || b[1].rows.length - a[1].rows.length);
+  const sorted = reasonsOf(rejects);
   return section(
     title === "Why not" ? `Why not · ${count(rejects.node.length)} near ${rejects.node.length === 1 ? "miss" : "misses"}` : `${title} · ${count(rejects.node.length)}`,
-    ...sorted.map(([code, { rows, bytes: saved }]) =>
+    ...sorted.map(({ code, places: rows, saving }) =>
       h(
         "details",
         { class: "gx-reason", open: sorted.length === 1 || (store.cursor.reject !== undefined && rows.includes(store.cursor.reject)) },
@@ -114,10 +107,10 @@ export function byReason(store: Store, step: StepRow, title = "Why not"): HTMLEl
           {},
           h("b", { text: count(rows.length) }),
           h("span", { class: "gx-grow", text: rows.length === 1 ? (steps?.strings[rejects.reason[rows[0] as number] ?? -1] ?? "") : (steps?.strings[code] ?? "").replaceAll("_", " ") }),
-          saved ? h("span", { class: "gx-saved", text: bytes(saved) }) : null,
+          saving.bytes ? h("span", { class: "gx-saved", title: `would save ${savingText(saving, bytes)}`, text: `≥ ${bytes(saving.bytes)}` }) : null,
         ),
         ...some(
-          rows.sort((a, b) => (rejects.saved_bytes[b] || 0) - (rejects.saved_bytes[a] || 0)),
+          rows,
           8,
           (row) =>
             h(

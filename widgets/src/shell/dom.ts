@@ -46,6 +46,18 @@ export function set(element: Element, attributes: Attributes): void {
   }
 }
 
+/** What has the focus near an element: within a shadow root, as in marimo, the document only knows its host. */
+export function focused(near: Element): Element | null {
+  const root = near.getRootNode();
+  return root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
+}
+
+/** A long name whose end stays where there is no room: names of a kind differ in it. */
+export function ended(text: string): (Node | string)[] {
+  const at = text.length - 7;
+  return /^[!-~]{16,}$/.test(text) ? [h("span", { class: "gx-begin", text: text.slice(0, at) }), text.slice(at)] : [text];
+}
+
 let made = 0;
 /** An id that no other explorer of the page has. */
 export function uniqueId(name: string): string {

@@ -39,12 +39,13 @@ export class Explorer {
     options: ExplorerOptions,
   ) {
     // JupyterLab must not take the keys for its own while the explorer has the focus.
-    this.root = h("div", { class: `gexplorer gx-explorer${options.embedded ? " gx-embedded" : ""}`, "data-lm-suppress-shortcuts": "true", tabindex: "-1" });
+    // A page of its own has it as its main part; a notebook has a main part already.
+    this.root = h(options.embedded ? "section" : "main", { class: `gexplorer gx-explorer${options.embedded ? " gx-embedded" : ""}`, "aria-label": "gexplorer", "data-lm-suppress-shortcuts": "true", tabindex: "-1" });
     this.root.dataset.theme = store.theme;
     if (options.height) this.root.style.setProperty("--gx-height", `${options.height}px`);
     parent.append(this.root);
     const left = h("div", { class: "gx-left" });
-    const middle = h("main", { class: "gx-middle" });
+    const middle = h("section", { class: "gx-middle", "aria-label": "Graph" });
     const right = h("div", { class: "gx-right" });
     const below = h("div", { class: "gx-below" });
     const drawer = (side: "steps" | "inspector"): void => {
@@ -173,7 +174,7 @@ export class Explorer {
 
   #enter(): void {
     const { step, node } = this.store.cursor;
-    if (node !== undefined || step === undefined || document.activeElement === this.graph.canvas) this.graph.enter();
+    if (node !== undefined || step === undefined || this.graph.canvas.matches(":focus")) this.graph.enter();
     else this.#steps.toggle(step);
   }
 }

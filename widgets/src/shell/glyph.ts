@@ -5,12 +5,11 @@ import { UNITS } from "../core/palette.ts";
 import type { Mark } from "../core/diff.ts";
 import { h, s } from "./dom.ts";
 
-export function unitGlyph(unit: number): HTMLElement {
-  const label = UNITS[unit]?.label ?? "";
+export function unitGlyph(unit: number, glyph = GLYPHS[unit], label: string = UNITS[unit]?.label ?? ""): HTMLElement {
   return h(
     "span",
     { class: `gx-unit gx-unit-${UNITS[unit]?.name ?? "boundary"}`, title: label },
-    s("svg", { viewBox: "0 0 16 16", "aria-label": label, role: "img" }, s("path", { d: GLYPHS[unit] ?? "" })),
+    s("svg", { viewBox: "0 0 16 16", "aria-label": label, role: "img" }, s("path", { d: glyph ?? "" })),
   );
 }
 

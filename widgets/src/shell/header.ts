@@ -2,7 +2,7 @@
 
 import type { Changes, Panel, Store, Topic } from "../core/panel.ts";
 import type { Figure } from "../core/document.ts";
-import { blocked } from "../core/blocked.ts";
+import { blocked, savingText } from "../core/blocked.ts";
 import { bytes, change, count, measure } from "../core/units.ts";
 import { sparkline } from "./glyph.ts";
 import { fill, h } from "./dom.ts";
@@ -147,19 +147,19 @@ export class Header implements Panel {
     }
     const top = this.#blocked[0];
     if (top && steps) {
-      const place = top.places[0] as { step: number; row: number };
+      const way = `${count(top.blockers)} ${top.type || "node"}${top.blockers > 1 ? "s" : ""}`;
       tiles.push(
         h(
           "button",
           {
             class: "gx-figure gx-figure-blocked",
             type: "button",
-            title: `${bytes(top.bytes)} of HBM traffic would be saved (modelled) if ${top.rule} could fuse at ${count(top.places.length)} more ${top.places.length === 1 ? "place" : "places"}; ${count(top.blockers)} ${top.type} ${top.blockers === 1 ? "stands" : "stand"} in the way${top.curable ? ", and the rule names a cure" : ", and the rule knows no cure"}\nPress for the largest.`,
-            onclick: () => this.store.move({ step: place.step, reject: place.row, rewrite: undefined, node: undefined, value: undefined, rule: undefined }),
+            title: `${top.rule} would save ${savingText(top, bytes)} (modelled), if it could fuse at ${count(top.places.length)} more ${top.places.length === 1 ? "place" : "places"}; ${way} ${top.blockers === 1 ? "stands" : "stand"} in the way, and the rule ${top.curable ? `names a cure for ${count(top.curable)}` : "knows no cure"}\nPress for the largest.`,
+            onclick: () => this.store.move({ step: top.step, reject: top.places[0], rewrite: undefined, node: undefined, value: undefined, rule: undefined }),
           },
-          h("span", { class: "gx-figure-label", text: "blocked traffic" }),
-          h("span", { class: "gx-figure-value", text: bytes(top.bytes) }),
-          h("span", { class: "gx-figure-note", text: `by ${count(top.blockers)} ${top.type}${top.blockers > 1 ? "s" : ""}, ${top.curable ? "curable" : "no cure"} ▸` }),
+          h("span", { class: "gx-figure-label", text: `${top.rule} would save` }),
+          h("span", { class: "gx-figure-value" }, h("span", { class: "gx-figure-error", text: "≥ " }), h("span", { class: "gx-figure-now", text: bytes(top.bytes) })),
+          h("span", { class: "gx-figure-note", text: `traffic, ${count(top.places.length)} near ${top.places.length === 1 ? "miss" : "misses"} ▸` }),
         ),
       );
     }
@@ -176,13 +176,17 @@ export class Header implements Panel {
 
   #figure(figure: Figure): HTMLElement {
     const { baseline, cursor } = this.store;
-    const before = baseline?.find((one) => one.key === figure.key)?.value ?? null;
-    const then = baseline ? before : figure.first;
+    const before = baseline?.find((one) => one.key === figure.key);
+    // Sums over other kernels are not compared: how many have no price on each side.
+    const [left, now] = [baseline ? before?.unpriced : figure.first_unpriced, figure.unpriced];
+    const apart = left != null && (left || now) && (baseline ? left !== now : figure.first === null) ? `${count(left)} → ${count(now)} unpriced` : "";
+    // Two runs of the same compilation take different times: no change of the options.
+    const then = apart || figure.unit === "s" ? null : baseline ? (before?.value ?? null) : figure.first;
     const delta = change(figure.value, then);
     const better = delta === "±0 %" || !delta || measure(figure.value, figure.unit) === measure(then, figure.unit) || then === null || figure.value === null ? "" : figure.value < then === figure.lower_is_better ? "gx-better" : "gx-worse";
     const up = figure.value !== null && then !== null && figure.value > then;
     const arrow = better ? (up ? "▲ " : "▼ ") : "";
-    const notes = [figure.bound !== null ? `bound ${measure(figure.bound, figure.unit)}` : ""].filter(Boolean);
+    const notes = [apart, figure.bound !== null ? `bound ${measure(figure.bound, figure.unit)}` : ""].filter(Boolean);
     // A simulated figure says how far off it may be; one whose error nobody knows says that it is simulated.
     const error = figure.value === null ? "" : figure.error !== null ? `±${(figure.error * 100).toFixed(0)} %` : figure.modelled ? "≈" : "";
     const word = this.store.parts.head?.difference ? "in the first" : baseline ? "before the change" : "before all passes";
@@ -191,6 +195,7 @@ export class Header implements Panel {
       `${figure.label}: ${measure(figure.value, figure.unit)}${figure.error !== null ? ` ${error}` : figure.modelled ? ", modelled, its error is not known" : ""}`,
       figure.note,
       then !== null ? `${word}: ${measure(then, figure.unit)}` : "",
+      apart && baseline ? `not compared with the baseline: ${count(left)} kernels have no price there, ${count(now)} here` : "",
       figure.bound !== null ? `cannot be below ${measure(figure.bound, figure.unit)}` : "",
     ];
     return h(

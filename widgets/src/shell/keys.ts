@@ -35,6 +35,20 @@ const KEYS: [string, string][] = [
   ["?", "these keys"],
 ];
 
+/** Of what lies below the graph, while it has the focus. */
+const BELOW: [string, string][] = [
+  ["← ↑ ↓ →", "the next bar, box or point that way"],
+  ["Enter", "choose it: everything follows"],
+  ["⇧ ← →", "move the window"],
+  ["+ − 0", "nearer, farther, all"],
+  ["Wheel", "nearer, farther; with ⇧ addresses alone"],
+  ["↑ ↓", "in a table: rows; so do Page and Home, End"],
+  ["← →", "in Kernel: instructions; with ⇧ tiles"],
+  ["Space", "in Kernel: play, pause"],
+];
+
+const list = (keys: typeof KEYS): HTMLElement => h("dl", {}, ...keys.flatMap(([key, what]) => [h("dt", {}, ...key.split(" ").map((one) => h("kbd", { text: one }))), h("dd", { text: what })]));
+
 export class Keys {
   readonly help = h("dialog", { class: "gx-help", "aria-label": "Keys" });
 
@@ -46,7 +60,7 @@ export class Keys {
     fill(
       this.help,
       h("h2", { text: "Keys" }),
-      h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, ...key.split(" ").map((one) => h("kbd", { text: one }))), h("dd", { text: what })])),
+      h("div", { class: "gx-keys" }, list(KEYS), h("div", {}, h("h3", { text: "In a picture or table that has the focus" }), list(BELOW))),
       h("p", { class: "gx-muted", text: "Drag to move, wheel to zoom; press a box to choose it, twice to open it. What is chosen is chosen everywhere." }),
       h("form", { method: "dialog" }, h("button", { class: "gx-button", text: "Close" })),
     );

@@ -1,7 +1,7 @@
 /** "Copy as": the same compilation in other words. */
 
 import type { Store } from "../core/panel.ts";
-import { fill, h } from "./dom.ts";
+import { fill, focused, h } from "./dom.ts";
 
 const WORDS = [
   ["python", "Python"],
@@ -59,7 +59,7 @@ export function copyMenu(store: Store): HTMLElement {
     }
     if ((event.key === "ArrowDown" || event.key === "ArrowUp") && !list.hidden) {
       const items = [...list.querySelectorAll<HTMLElement>("button")];
-      const at = items.indexOf(document.activeElement as HTMLElement);
+      const at = items.indexOf(focused(list) as HTMLElement);
       items[(at + (event.key === "ArrowDown" ? 1 : -1) + items.length) % items.length]?.focus();
       event.preventDefault();
       event.stopPropagation();

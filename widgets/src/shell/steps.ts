@@ -4,8 +4,9 @@ import type { StepRow } from "../core/document.ts";
 import type { Panel, Store, Topic } from "../core/panel.ts";
 import { count, seconds } from "../core/units.ts";
 import { Mark } from "../core/diff.ts";
+import { plural } from "../tabs/words.ts";
 import { markSign, toggle } from "./glyph.ts";
-import { h, uniqueId } from "./dom.ts";
+import { ended, h, uniqueId } from "./dom.ts";
 import { VirtualList } from "./virtual.ts";
 
 type Row =
@@ -66,6 +67,7 @@ export class StepList implements Panel {
 
   resize(): void {}
   destroy(): void {
+    this.#list.destroy();
     this.element.remove();
   }
 
@@ -204,7 +206,7 @@ export class StepList implements Panel {
           "gx-row-in",
           () => this.store.move({ step: row.step, rewrite: row.row, reject: undefined, node: undefined, value: undefined, rule: undefined }),
           head?.difference ? markSign(this.#mark(steps?.steps[row.step] as StepRow, row.row)) : h("span", { class: "gx-number", text: `#${row.row + 1}` }),
-          h("span", { class: "gx-grow", title: [this.#name(node[row.row] as number), steps?.strings[reason[row.row] ?? -1]].filter(Boolean).join("\n"), text: this.#name(node[row.row] as number) || steps?.strings[reason[row.row] ?? -1] }),
+          h("span", { class: "gx-grow", title: [this.#name(node[row.row] as number), steps?.strings[reason[row.row] ?? -1]].filter(Boolean).join("\n") }, ...ended(this.#name(node[row.row] as number) || (steps?.strings[reason[row.row] ?? -1] ?? ""))),
         );
       }
       case "near":
@@ -223,7 +225,7 @@ export class StepList implements Panel {
           "gx-row-in gx-row-reject",
           () => this.store.move({ step: row.step, reject: row.row, rewrite: undefined, node: undefined, value: undefined, rule: undefined }),
           h("span", { class: "gx-near-sign", "aria-label": "near miss", text: "◇" }),
-          h("span", { class: "gx-grow", title: [steps?.strings[place[row.row] ?? -1], steps?.strings[reason[row.row] ?? -1]].filter(Boolean).join("\n"), text: steps?.strings[place[row.row] ?? -1] ?? "" }),
+          h("span", { class: "gx-grow", title: [steps?.strings[place[row.row] ?? -1], steps?.strings[reason[row.row] ?? -1]].filter(Boolean).join("\n") }, ...ended(steps?.strings[place[row.row] ?? -1] ?? "")),
         );
       }
     }
@@ -270,8 +272,8 @@ export class StepList implements Panel {
       () => this.store.move({ step: step.index, rewrite: undefined, reject: undefined, rule: undefined }),
       fold,
       h("span", { class: "gx-grow", title: [step.name, step.ge_name, step.summary, `${count(step.nodes_before)} → ${count(step.nodes_after)} nodes, ${seconds(step.seconds)}`, rule >= 0 && refusal ? `${on ? "On" : "Off"}. ${refusal}` : ""].filter(Boolean).join("\n"), text: step.name }),
-      rejects ? h("span", { class: "gx-pill gx-pill-near", title: `${count(rejects)} near misses`, text: `◇ ${count(rejects)}` }) : null,
-      rewrites ? h("span", { class: "gx-pill", title: `${count(rewrites)} rewrites`, text: count(rewrites) }) : null,
+      rejects ? h("span", { class: "gx-pill gx-pill-near", title: plural(rejects, "near miss", "near misses"), text: `◇ ${count(rejects)}` }) : null,
+      rewrites ? h("span", { class: "gx-pill", title: plural(rewrites, "rewrite"), text: count(rewrites) }) : null,
       h("span", { class: "gx-time", text: seconds(step.seconds) }),
       rule >= 0 && this.store.host.change ? toggle(step.name, on, refusal, (to) => this.store.change({ fusion: { [step.name]: to } })) : null,
     );

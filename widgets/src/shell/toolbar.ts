@@ -5,7 +5,7 @@ import type { GraphView } from "../graph/view.ts";
 import type { Metric } from "../graph/labels.ts";
 import { Mark } from "../core/diff.ts";
 import { Unit } from "../core/document.ts";
-import { GLYPHS, MARK_WORDS } from "../core/glyphs.ts";
+import { GLYPHS, MARK_WORDS, OUTPUT_GLYPH } from "../core/glyphs.ts";
 import { UNITS } from "../core/palette.ts";
 import { count } from "../core/units.ts";
 import { markSign, unitGlyph } from "./glyph.ts";
@@ -72,7 +72,7 @@ export class Toolbar implements Panel {
     const part = cursor.rewrite !== undefined ? ` #${cursor.rewrite + 1}` : cursor.reject !== undefined ? ` ◇ ${cursor.reject + 1}` : "";
     fill(
       this.#what,
-      h("b", { text: `${cursor.step === undefined ? (this.store.parts.head?.failure ? "before the failure" : "result") : step.name}${part}` }),
+      h("b", { title: step.name, text: `${cursor.step === undefined ? (this.store.parts.head?.failure ? "before the failure" : "result") : step.name}${part}` }),
       h("span", { class: "gx-muted", text: this.graph.stage.plain && cursor.step !== undefined ? "changed nothing" : `${count(step.nodes_after)} nodes` }),
     );
     for (const button of this.#modes) button.disabled = this.graph.stage.plain;
@@ -115,12 +115,14 @@ export class Toolbar implements Panel {
         if (units.size === GLYPHS.length) break;
       }
     }
-    if (scene.end.some((value) => value >= 0)) units.add(Unit.Boundary);
     const marks = scene.differs ? [Mark.Removed, Mark.Added, Mark.Changed] : [];
+    const item = (text: string, sign: HTMLElement): HTMLElement => h("span", { class: "gx-legend-item gx-legend-unit", title: text }, sign, h("span", { text }));
+    const ends = ["Input", "Output"];
     fill(
       this.legend,
       ...marks.map((mark) => h("span", { class: "gx-legend-item" }, markSign(mark), MARK_WORDS[mark] ?? "")),
-      ...[...units].sort((a, b) => a - b).map((unit) => h("span", { class: "gx-legend-item gx-legend-unit", title: UNITS[unit]?.label ?? "" }, unitGlyph(unit), h("span", { text: UNITS[unit]?.label ?? "" }))),
+      ...[...units].sort((a, b) => a - b).map((unit) => item(UNITS[unit]?.label ?? "", unitGlyph(unit))),
+      ...ends.map((text, i) => scene.result.some((out, box) => out === i && (scene.end[box] as number) >= 0) && item(text, unitGlyph(Unit.Boundary, i ? OUTPUT_GLYPH : undefined, text))),
     );
   }
 }

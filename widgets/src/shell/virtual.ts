@@ -4,7 +4,7 @@
  * Where it is scrolled to and how high it is are remembered: asking the page would have it lay everything out anew.
  */
 
-import { h } from "./dom.ts";
+import { focused, h } from "./dom.ts";
 
 const EXTRA = 8;
 
@@ -33,6 +33,10 @@ export class VirtualList<Row> {
     this.element.addEventListener("scroll", look, { passive: true });
     this.#observer = new ResizeObserver(look);
     this.#observer.observe(this.element);
+  }
+
+  destroy(): void {
+    this.#observer.disconnect();
   }
 
   get rows(): readonly Row[] {
@@ -70,7 +74,8 @@ export class VirtualList<Row> {
     if (!again && first === this.#first && last === this.#last) return;
     this.#first = first;
     this.#last = last;
-    const focused = document.activeElement instanceof HTMLElement && this.#inner.contains(document.activeElement) ? document.activeElement.dataset.row : undefined;
+    const active = focused(this.#inner);
+    const row = active instanceof HTMLElement && this.#inner.contains(active) ? active.dataset.row : undefined;
     const made: HTMLElement[] = [];
     for (let i = first; i < last; i++) {
       const element = this.make(this.#rows[i] as Row, i);
@@ -79,6 +84,6 @@ export class VirtualList<Row> {
       made.push(element);
     }
     this.#inner.replaceChildren(...made);
-    if (focused !== undefined) this.#inner.querySelector<HTMLElement>(`[data-row="${focused}"]`)?.focus({ preventScroll: true });
+    if (row !== undefined) this.#inner.querySelector<HTMLElement>(`[data-row="${row}"]`)?.focus({ preventScroll: true });
   }
 }

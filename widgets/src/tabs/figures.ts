@@ -49,11 +49,11 @@ class FiguresPanel implements Panel {
       soft(baseline ? ` · ${plural(moved, "differs", "differ")} from the baseline` : " · no baseline yet: pin this compilation, or change something, to compare"),
     );
     const value = (row: number, of: number | null): string => (of === null ? "–" : measure(of, figures[row].unit));
-    const column = (title: string, hint: string, of: (row: number) => number | null): Column => ({ title, hint, number: true, width: "minmax(6.7em, 1fr)", text: (row) => value(row, of(row)) });
+    const column = (title: string, hint: string, of: (row: number) => number | null): Column => ({ title, hint, number: true, width: "9.4em", text: (row) => value(row, of(row)) });
     const changed_ = (title: string, of: (row: number) => number | null): Column => ({
       title,
       number: true,
-      width: "minmax(6.2em, 0.8fr)",
+      width: "5.6em",
       text: (row) => change(figures[row].value, of(row)),
       draw: (row, cell) => {
         const better = verdict(figures[row], of(row));
@@ -63,20 +63,21 @@ class FiguresPanel implements Panel {
     });
     this.#table.set(
       [
-        { title: "figure", width: "minmax(9em, 1.2fr)", text: (row) => figures[row].label },
+        { title: "figure", width: "minmax(7em, 0.5fr)", text: (row) => figures[row].label },
         column("before all passes", "At the first step", (row) => figures[row].first),
         ...(baseline ? [column("baseline", "What is pinned, or was before the last change", other)] : []),
         column("now", "This compilation", (row) => figures[row].value),
         changed_(baseline ? "to baseline" : "change", (row) => (baseline ? other(row) : figures[row].first)),
-        column("bound", "What it cannot be below", (row) => figures[row].bound),
-        { title: "error", hint: "Nine of ten published points lie within", number: true, width: "5.6em", text: (row) => (figures[row].error === null ? "" : within(figures[row].error, true)) },
+        { ...column("bound", "What it cannot be below", (row) => figures[row].bound), spare: 1 },
+        { title: "error", spare: 3, hint: "Nine of ten published points lie within", number: true, width: "5.6em", text: (row) => (figures[row].error === null ? "" : within(figures[row].error, true)) },
         {
           title: "changed most by",
+          spare: 2,
           hint: "The step that changed it most; press the row to go there",
-          width: "minmax(9em, 1.5fr)",
+          width: "minmax(14em, 1fr)",
           text: (row) => this.#turn(figures[row]),
         },
-        { title: "note", width: "minmax(9em, 2.4fr)", text: (row) => figures[row].note },
+        { title: "note", spare: 4, width: "minmax(9em, 4fr)", text: (row) => figures[row].note },
       ],
       all(figures.length),
     );

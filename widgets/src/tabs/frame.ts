@@ -11,6 +11,7 @@ export class Frame {
   readonly tools = h("div", { class: "gxt-tools", role: "toolbar", "aria-label": "View" });
   readonly body: HTMLElement;
   readonly #observer: ResizeObserver;
+  readonly #head = h("div", { class: "gxt-head" }, this.words, this.tools);
   readonly #nothing = h("p", { class: "gxt-empty", hidden: true });
 
   constructor(
@@ -19,7 +20,7 @@ export class Frame {
     ...body: Part[]
   ) {
     this.body = h("div", { class: `gxt-body gxt-${name}` }, ...body);
-    const whole = h("div", { class: "gxt" }, h("div", { class: "gxt-head" }, this.words, this.tools), this.body, this.#nothing);
+    const whole = h("div", { class: "gxt" }, this.#head, this.body, this.#nothing);
     fill(element, whole);
     // Where there is little height, words and legends take one line each, so that the picture keeps its room.
     this.#observer = new ResizeObserver(() => whole.classList.toggle("gxt-low", whole.clientHeight < LOW));
@@ -37,13 +38,25 @@ export class Frame {
 
   /** Says why there is no picture; `null` shows it again. Returns whether there is one. */
   empty(why: string | null): boolean {
+    this.#waits(false);
     this.#nothing.hidden = why === null;
-    this.body.hidden = this.tools.hidden = why !== null;
+    this.body.hidden = this.#head.hidden = why !== null;
     if (why !== null) {
       this.#nothing.textContent = why;
       this.say();
     }
     return why === null;
+  }
+
+  /** Leaves the old picture where it is, greyed, while the next one is made; it cannot be used meanwhile. */
+  wait(): void {
+    this.#waits(true);
+  }
+
+  #waits(on: boolean): void {
+    this.body.classList.toggle("gxt-waiting", on);
+    this.body.setAttribute("aria-busy", String(on));
+    this.body.inert = on;
   }
 }
 

@@ -49,7 +49,7 @@ export function listen(canvas: HTMLCanvasElement, to: Gestures): () => void {
   canvas.addEventListener("blur", () => to.leave?.(), { signal });
   canvas.addEventListener("dblclick", () => to.fit?.(), { signal });
   canvas.addEventListener("wheel", (event) => {
-    if (!to.zoom || !(event.ctrlKey || event.metaKey || document.activeElement === canvas || !scrolls(canvas))) return;
+    if (!to.zoom || !(event.ctrlKey || event.metaKey || canvas.matches(":focus") || !scrolls(canvas))) return;
     event.preventDefault();
     if (event.shiftKey || Math.abs(event.deltaX) <= Math.abs(event.deltaY)) {
       const delta = event.deltaY || event.deltaX;

@@ -44,8 +44,8 @@ export class KernelList {
     this.#strings = strings;
     this.table.set(
       [
-        { title: "kernel", hint: "Its first node, and how many nodes have the same kernel", width: "minmax(5em, 2fr)", text: (row) => name(row) + (kernels[row].alike.length > 1 ? ` × ${count(kernels[row].alike.length)}` : ""), key: name },
-        { title: "type", width: "minmax(3.6em, 1.2fr)", text: (row) => strings[kernels[row].type], key: (row) => strings[kernels[row].type] },
+        { title: "kernel", hint: "Its first node, and how many nodes have the same kernel", width: "minmax(8em, 2fr)", text: (row) => name(row) + (kernels[row].alike.length > 1 ? ` × ${count(kernels[row].alike.length)}` : ""), key: name },
+        { title: "type", spare: 1, width: "minmax(7em, 1.2fr)", text: (row) => strings[kernels[row].type], key: (row) => strings[kernels[row].type] },
         ...columns,
       ],
       all(kernels.length),

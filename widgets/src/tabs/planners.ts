@@ -52,7 +52,7 @@ export class Planners {
     const card = h(
       "article",
       { class: "gxt-planner", role: "listitem", "data-unsound": unsound, "data-used": inUse },
-      h("h4", {}, row.name, inUse && h("span", { class: "gxt-used", text: "in use" })),
+      h("h3", {}, row.name, inUse && h("span", { class: "gxt-used", text: "in use" })),
       h(
         "p",
         {},

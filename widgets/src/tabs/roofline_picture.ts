@@ -13,7 +13,7 @@ import { fitted, Surface, type Drawing } from "./surface.ts";
 import { walk } from "./walk.ts";
 import { panned, zoomed } from "./window.ts";
 
-const LEFT = 78;
+const LEFT = 90;
 const RIGHT = 172; // the peaks' names stand there
 const NARROW = 480;
 const FOOT = 22;

@@ -2,19 +2,18 @@
 
 import type { RulesPart } from "../core/document.ts";
 import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
+import { savingOf, type Saving } from "../core/blocked.ts";
 import { bytes, count, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
 import { toggle } from "../shell/glyph.ts";
-import { Choice, Frame, searchBox, soft, strong, warning } from "./frame.ts";
+import { Choice, Frame, searchBox, soft, strong } from "./frame.ts";
 import { sum } from "./kernels.ts";
-import { gainOf, outcomeOf, wholeGain, type Gain } from "./rules_gains.ts";
-import { Misses, signed } from "./rules_misses.ts";
+import { gainOf, outcomeOf, signed, wholeGain, type Gain } from "./rules_gains.ts";
+import { Misses } from "./rules_misses.ts";
 import { Table, those, type Column } from "./table.ts";
 import { plural } from "./words.ts";
 
 type Show = "all" | "fired" | "missed" | "none" | "off";
-
-const NARROW = 760; // px of the table, below which bytes are left to the side
 
 class RulesPanel implements Panel {
   readonly #frame: Frame;
@@ -24,10 +23,10 @@ class RulesPanel implements Panel {
   #words = "";
   #rules: RulesPart | undefined;
   #gains: (Gain | null)[] = [];
+  #savings: Saving[] = [];
   /** The rule that is explained, and that of the cursor: with nothing chosen one is explained, none is lit. */
   #row = -1;
   #lit = -1;
-  #narrow = false;
   /** The document whose costs were asked for. */
   #asked: unknown;
 
@@ -63,10 +62,7 @@ class RulesPanel implements Panel {
     if (changed.has("parts") || changed.has("cursor")) this.#follow(changed.has("parts"));
   }
 
-  resize(): void {
-    const width = this.#table.element.clientWidth;
-    if (width && width < NARROW !== this.#narrow) this.#list();
-  }
+  resize(): void {}
 
   destroy(): void {
     this.#frame.destroy();
@@ -83,6 +79,10 @@ class RulesPanel implements Panel {
       this.store.ask("course");
     }
     this.#gains = Array.from(rules.step, (step) => gainOf(course, step));
+    this.#savings = Array.from(rules.step, (step) => {
+      const rejects = this.store.parts.steps?.steps[step]?.rejects;
+      return rejects ? savingOf(rejects) : { bytes: 0, hbm: 0 };
+    });
     this.#say(rules);
     this.#list();
   }
@@ -91,20 +91,19 @@ class RulesPanel implements Panel {
     const { course, steps, cost } = this.store.parts;
     const whole = wholeGain(course, steps);
     const near = sum(rules.near);
-    const freed = sum(rules.freed_bytes);
     const off = rules.name.filter((name) => !this.store.enabled(name)).length;
     const change = (key: "l2_bytes" | "hbm_bytes"): string => (course && whole?.comparable ? signed(course[key][whole.last] - course[key][whole.first], bytes) : "");
     const fired = count(rules.effective.filter((n) => n > 0).length);
-    // A sum that leaves kernels out is a lower bound.
+    // A sum that leaves kernels out is a lower bound; two that leave out others are not compared.
     const latency = (step: number): string => (course ? `${course.unpriced[step] > 0 ? "≥ " : ""}${time(course.latency_us[step])}` : "");
-    const before = whole ? `latency ${latency(whole.first)} → ${latency(whole.last)}` : "";
+    const before = whole?.comparable ? `latency ${latency(whole.first)} → ${latency(whole.last)}` : "";
     this.#frame.say(
       strong(`${fired} of ${plural(rules.name.length, "rule")} fired`),
       before ? strong(`: ${before}`) : soft(`: ${plural(sum(rules.effective), "rewrite")}`),
-      course && whole && soft(` (simulated) · ${plural(sum(rules.effective), "rewrite")} · kernels ${count(course.kernels[whole.first])} → ${count(course.kernels[whole.last])}${whole.comparable ? ` · L2 traffic ${change("l2_bytes")}, HBM traffic ${change("hbm_bytes")}` : ""}`),
-      course && whole && !whole.comparable && warning(`${plural(Math.max(course.unpriced[whole.first], course.unpriced[whole.last]), "kernel")} without a price ${course.unpriced[whole.first] > course.unpriced[whole.last] ? "before" : "after"} cannot be compared`),
+      course && whole && soft(`${before ? ` (simulated) · ${plural(sum(rules.effective), "rewrite")}` : ""} · kernels ${count(course.kernels[whole.first])} → ${count(course.kernels[whole.last])}${whole.comparable ? ` · L2 traffic ${change("l2_bytes")}, HBM traffic ${change("hbm_bytes")}` : ""}`),
+      course && whole && !whole.comparable && soft(` · times not compared: ${count(course.unpriced[whole.first])} kernels had no price before, ${count(course.unpriced[whole.last])} after`),
       !course && cost && soft(this.store.host.ask ? " · pricing the graph after each step…" : " · this page does not carry what each step brought"),
-      soft(` · ${plural(near, "near miss", "near misses")}${freed > 0 ? ` would keep ${bytes(freed)} out of memory` : ""}`),
+      soft(` · ${plural(near, "near miss", "near misses")}`),
       off > 0 && soft(` · ${count(off)} off`),
     );
   }
@@ -112,8 +111,6 @@ class RulesPanel implements Panel {
   #list(): void {
     const rules = this.#rules;
     if (!rules) return;
-    const width = this.#table.element.clientWidth;
-    this.#narrow = width > 0 && width < NARROW;
     const fits = (i: number): boolean => {
       const quiet = rules.step[i] >= 0 && !rules.effective[i] && !rules.near[i];
       const wanted = { all: true, fired: rules.effective[i] > 0, missed: rules.near[i] > 0, none: quiet, off: rules.step[i] < 0 || !this.store.enabled(rules.name[i]) }[this.#show.value];
@@ -148,23 +145,23 @@ class RulesPanel implements Panel {
       gain("L2", "How the step changed the bytes between L2 and the cores, simulated: most of what fusion saves, where L2 holds what lies between kernels", "5.8em", "l2_bytes", bytes),
       gain("HBM", "How the step changed the bytes to and from HBM, simulated: nothing where L2 holds what lies between kernels", "5.8em", "hbm_bytes", bytes),
     ];
-    const keeps: Column = {
-      title: "would keep",
-      hint: "Bytes that its near misses would keep out of memory, L2 or HBM, at least: a write and a read of each value in between, each blocker counted once",
+    const wouldSave: Column = {
+      title: "would save",
+      hint: "Memory traffic, through L2 or HBM, that its near misses would save at least: a write and a read of each value in between, each blocker counted once",
       number: true,
       width: "5.8em",
-      text: (i) => (rules.freed_bytes[i] > 0 ? bytes(rules.freed_bytes[i]) : "·"),
-      key: (i) => rules.freed_bytes[i],
+      text: (i) => (this.#savings[i].bytes ? bytes(this.#savings[i].bytes) : "·"),
+      key: (i) => this.#savings[i].bytes || NaN,
     };
     return [
-      { title: "on", hint: "Switched on; a change compiles again", width: "2.2em", text: (i) => (this.store.enabled(rules.name[i]) ? "on" : "off"), key: (i) => (this.store.enabled(rules.name[i]) ? 1 : 0), draw: (i, cell) => this.#toggle(rules, i, cell) },
+      { title: "on", hint: "Switched on; a change compiles again", width: "2.3em", text: (i) => (this.store.enabled(rules.name[i]) ? "on" : "off"), key: (i) => (this.store.enabled(rules.name[i]) ? 1 : 0), draw: (i, cell) => this.#toggle(rules, i, cell) },
       { title: "rule", hint: "Its name here, and in GE", width: "minmax(11em, 1.6fr)", text: (i) => rules.name[i], key: (i) => rules.name[i], draw: (i, cell) => nameCell(rules, i, cell) },
       number("rewrites", "Places that it rewrote", "4.4em", rules.effective),
       latency,
       gain("kernels", "How the step changed the number of kernels that are launched", "4.4em", "kernels", count),
-      ...(this.#narrow ? [] : traffic),
+      ...traffic.map((column) => ({ ...column, spare: 1 })),
       number("near", "Near misses: the pattern is nearly there, or there and not allowed", "3.2em", rules.near),
-      ...(this.#narrow ? [] : [keeps]),
+      { ...wouldSave, spare: 2 },
       { title: "what came of it", hint: "Of the places that it looked at, how many it rewrote; or why it looked at none. A place is a node with an operator that its pattern ends in", width: "minmax(9em, 1.3fr)", text: (i) => outcomeOf(rules, i, this.store.enabled(rules.name[i])), key: (i) => outcomeOf(rules, i, this.store.enabled(rules.name[i])) },
     ];
   }
@@ -189,7 +186,7 @@ class RulesPanel implements Panel {
     let row = rule === undefined ? -1 : rules.name.indexOf(rule);
     if (row < 0 && step !== undefined) row = rules.step.indexOf(step);
     const chosen = row;
-    if (row < 0) row = this.#row < 0 || this.#row >= rules.name.length ? worth(rules) : this.#row;
+    if (row < 0) row = this.#row < 0 || this.#row >= rules.name.length ? worth(rules, this.#savings) : this.#row;
     const same = row === this.#row && !afresh;
     this.#row = row;
     this.#lit = chosen;
@@ -207,8 +204,8 @@ class RulesPanel implements Panel {
 }
 
 /** With nothing chosen: the rule whose near misses would pay most, or of which there are most. */
-function worth(rules: RulesPart): number {
-  const value = (i: number): number => (rules.freed_bytes[i] > 0 ? rules.freed_bytes[i] : 0) + rules.near[i] * 1e-6;
+function worth(rules: RulesPart, savings: readonly Saving[]): number {
+  const value = (i: number): number => savings[i].bytes + rules.near[i] * 1e-6;
   let best = 0;
   for (let i = 1; i < rules.name.length; i++) if (value(i) > value(best)) best = i;
   return best;

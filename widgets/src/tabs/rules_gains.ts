@@ -1,6 +1,8 @@
 /** Reads what a rule brought: what the graph cost before its step, less what it cost after. */
 
 import type { CoursePart, RulesPart, StepsPart } from "../core/document.ts";
+import { bytes, time } from "../core/units.ts";
+import { plural } from "./words.ts";
 
 /** After less before: negative is less. */
 export interface Gain {
@@ -50,6 +52,9 @@ export function outcomeOf(rules: RulesPart, row: number, on: boolean): string {
   return `no ${wanted.length > 3 ? `${wanted.slice(0, 2).join(", ")} or ${wanted.length - 2} more` : wanted.join(" or ")}`;
 }
 
+/** Places that it looked at and that are neither matches nor near: part of another match, or far from its pattern. */
+export const farOf = (rules: RulesPart, row: number): number => (rules.tried[row] ? Math.max(0, rules.tried[row] - rules.effective[row] - rules.near[row]) : 0);
+
 /** The same as a sentence, for one who asks about this rule. */
 export function storyOf(rules: RulesPart, row: number, on: boolean): string {
   const [tried, done, near] = [rules.tried[row], rules.effective[row], rules.near[row]];
@@ -57,7 +62,7 @@ export function storyOf(rules: RulesPart, row: number, on: boolean): string {
   const kinds = wanted.length > 4 ? `${wanted.slice(0, 3).join(", ")} or ${wanted.length - 3} more kinds of operator` : wanted.join(" or ");
   if (rules.step[row] < 0) return on ? "It did not run: the preset leaves it out." : "It did not run: it is switched off.";
   if (tried) {
-    const far = tried - done - near;
+    const far = farOf(rules, row);
     const parts = [done && `${done} rewritten`, near && `${near} nearly`, far > 0 && `${far} far from its pattern, or part of another match`].filter(Boolean);
     return `It looked at ${tried} ${tried === 1 ? "place" : "places"}${kinds ? `, each ${kinds}` : ""}: ${parts.join(", ") || "none fits"}.`;
   }
@@ -65,4 +70,21 @@ export function storyOf(rules: RulesPart, row: number, on: boolean): string {
   if (near) return `It swept the graph; ${near} ${near === 1 ? "place" : "places"} nearly.`;
   if (rules.is_fusion[row] && kinds) return `It was never tried: when its turn came there was no ${kinds}.`;
   return "It swept the graph and found nothing to do.";
+}
+
+/** "−353 µs, 144 kernels fewer, L2 −113 MiB, HBM ±0". */
+export function gainText(gain: Gain): string {
+  const kernels = Math.abs(gain.kernels);
+  return [
+    signed(gain.latency_us, time),
+    gain.kernels ? `${plural(kernels, "kernel")} ${gain.kernels < 0 ? "fewer" : "more"}` : "as many kernels",
+    `L2\u00a0${signed(gain.l2_bytes, bytes)}`,
+    `HBM\u00a0${signed(gain.hbm_bytes, bytes)}`,
+  ].join(", ");
+}
+
+/** A difference with its sign; "±0" for none. */
+export function signed(x: number, text: (x: number) => string): string {
+  if (!Number.isFinite(x)) return "–";
+  return x ? `${x < 0 ? "−" : "+"}${text(Math.abs(x))}` : "±0";
 }

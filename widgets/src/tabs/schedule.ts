@@ -1,17 +1,18 @@
 /** The tab "Schedule": which kernel runs when and where, the critical path, who waits for whom. */
 
-import type { SchedulePart } from "../core/document.ts";
+import type { CostPart, SchedulePart } from "../core/document.ts";
 import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
 import { UNITS } from "../core/palette.ts";
 import { count, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
 import { button, Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
 import { criticalTasks, idleBy, unitsOfTasks, WHY } from "./lanes.ts";
+import { sum } from "./kernels.ts";
 import { SchedulePicture } from "./schedule_picture.ts";
 import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip, type Line } from "./tooltip.ts";
 import { meant } from "./versions.ts";
-import { plural, share, within } from "./words.ts";
+import { noPrice, plural, share, within } from "./words.ts";
 
 type View = "stream" | "core" | "table";
 
@@ -74,7 +75,7 @@ class SchedulePanel implements Panel {
     const { schedule } = this.store.parts;
     const before = this.#schedule;
     this.#schedule = schedule;
-    if (!this.#frame.empty(emptiness(schedule)) || !schedule) return;
+    if (!this.#frame.empty(emptiness(schedule, this.store.parts.cost)) || !schedule) return;
     if (schedule === before) return;
     this.#units = unitsOfTasks(schedule, this.store.parts.nodes);
     this.#say(schedule);
@@ -86,7 +87,7 @@ class SchedulePanel implements Panel {
         "div",
         { title: "No number of streams is faster with this memory plan" },
         h("b", { text: `Critical path: ${time(path)}` }),
-        `, ${count(critical.length)} of ${plural(schedule.name.length, "kernel")}`,
+        `, ${count(critical.filter((task) => !schedule.view[task]).length)} of ${plural(launched(schedule), "kernel")}`,
       ),
       h("div", { class: "gxt-soft", text: this.#idleness(schedule), title: this.#idleness(schedule) }),
     );
@@ -122,6 +123,7 @@ class SchedulePanel implements Panel {
   #say(schedule: SchedulePart): void {
     const serial = schedule.duration_us.reduce((sum, us) => sum + us, 0);
     const { streams } = schedule;
+    const views = sum(schedule.view);
     const gain = serial > 0 ? 1 - schedule.makespan_us / serial : 0;
     const words = `makespan ${time(schedule.makespan_us)}`;
     const side = streams.length > 1 && gain > 0.0005 ? ` · ${share(gain)} less than one after the other (${time(serial)})` : "";
@@ -129,10 +131,11 @@ class SchedulePanel implements Panel {
       strong(words),
       ` ${within(schedule.error)}`,
       soft(` · critical path ${time(schedule.critical_path_us)}, ${share(schedule.critical_path_us / (schedule.makespan_us || 1))} of it`),
-      soft(` · ${plural(schedule.name.length, "kernel")} on ${plural(streams.length, "stream")}, ${plural(schedule.event_from.length, "event")}${side}`),
+      soft(` · ${plural(launched(schedule), "kernel")} on ${plural(streams.length, "stream")}, ${plural(schedule.event_from.length, "event")}${side}`),
+      views > 0 && soft(` · ${plural(views, "view")} of unknown size only ${views === 1 ? "keeps its place" : "keep their places"}`),
       schedule.note ? soft(` · ${schedule.note}`) : null,
     );
-    this.#picture.surface.describe(`Schedule: ${words}, ${count(schedule.name.length)} kernels on ${count(streams.length)} streams. Arrows go from kernel to kernel, Enter chooses; the table view lists every kernel.`);
+    this.#picture.surface.describe(`Schedule: ${words}, ${plural(launched(schedule), "kernel")} on ${plural(streams.length, "stream")}. Arrows go from kernel to kernel, Enter chooses; the table view lists every kernel.`);
   }
 
   #look(): void {
@@ -155,7 +158,7 @@ class SchedulePanel implements Panel {
     if (!whole) return [kernel, duration, why];
     return [
       kernel,
-      words("core", "5em", core),
+      words("core", "5em", (i) => (schedule.view[i] ? "view" : core(i))),
       { title: "stream", width: "6.7em", text: (i) => schedule.streams[schedule.stream[i]]?.label ?? "", key: (i) => schedule.stream[i] },
       { ...amount({ title: "start", width: "6.2em", of: (i) => schedule.start_us[i], text: time }), key: (i) => -schedule.start_us[i] },
       duration,
@@ -220,10 +223,13 @@ class SchedulePanel implements Panel {
   }
 }
 
-function emptiness(schedule: SchedulePart | undefined): string | null {
+/** As the headline counts: what launches something. */
+const launched = (schedule: SchedulePart): number => schedule.name.length - sum(schedule.view);
+
+function emptiness(schedule: SchedulePart | undefined, cost?: CostPart): string | null {
   if (!schedule) return "No schedule yet: the schedule stage has not run, or stopped with an error (see the log).";
   if (!schedule.timed || !schedule.name.length) {
-    return `No kernel has a price, so there is nothing to schedule${schedule.note ? `: ${schedule.note}` : ". Give the inputs' shapes to time a dynamic model."}`;
+    return noPrice(cost) ?? "No kernel takes any time, so there is nothing to schedule.";
   }
   return null;
 }

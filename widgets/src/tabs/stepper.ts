@@ -78,18 +78,19 @@ class KernelPanel implements Panel {
   #load(): void {
     const { kernel } = this.store.parts;
     const before = this.#part;
-    this.#part = kernel;
     if (!kernel && !this.#asked && this.store.host.ask) {
       this.#asked = true;
       this.store.ask("kernel");
     }
+    if (!kernel && before && this.store.host.ask) return this.#frame.wait();
+    this.#part = kernel;
     const waiting = this.store.host.ask ? "Walking the dearest kernels…" : "This page does not carry the kernels' steps. In Jupyter they are made when asked for.";
     const none = "No kernel is launched, or none has a price: there is nothing to step through.";
     if (!this.#frame.empty(!kernel ? waiting : kernel.programs.length || kernel.missing.length ? null : none) || !kernel || kernel === before) return;
     this.#asked = false;
     const { programs, missing, strings } = kernel;
     const tile = (row: number): string => (row < programs.length ? strings[programs[row].tile] : "no program");
-    this.#kernels.set([...programs, ...missing], strings, [{ title: "tile", hint: "How its work is cut; why where it is not", width: "minmax(4em, 1.3fr)", text: tile, key: tile }]);
+    this.#kernels.set([...programs, ...missing], strings, [{ title: "tile", hint: "How its work is cut; why where it is not", width: "minmax(6.4em, 1.3fr)", text: tile, key: tile }]);
     this.#show();
   }
 
@@ -103,7 +104,9 @@ class KernelPanel implements Panel {
     this.#lack.hidden = program !== undefined;
     this.#frame.tools.hidden = program === undefined;
     if (!program) return this.#explain(part, part.missing[this.#kernels.chosen - part.programs.length]);
-    this.#lanes.set(program, part.strings);
+    const { cost } = this.store.parts;
+    const row = cost?.node.indexOf(program.alike[0]) ?? -1;
+    this.#lanes.set(program, part.strings, (pipe) => (cost && row >= 0 ? (cost.pipe_us[row * cost.pipes.length + cost.pipes.indexOf(pipe)] ?? NaN) : NaN));
     this.#slider.max = String(program.steps.line.length - 1);
     fill(
       this.#program,
@@ -172,7 +175,7 @@ class KernelPanel implements Panel {
         return h(
           "section",
           { class: "gxt-level" },
-          h("h4", {}, label(name), capacity_bytes ? soft(` ${bytes(used)} of ${bytes(capacity_bytes)} in use`) : null),
+          h("h3", {}, label(name), capacity_bytes ? soft(` ${bytes(used)} of ${bytes(capacity_bytes)} in use`) : null),
           ...own.map(({ buffer, copy, content, held_bytes, step }) => {
             const { copies, copy_bytes } = program.buffers[buffer];
             const text = `${strings[program.buffers[buffer].name]}${copies > 1 && capacity_bytes ? ` ${copy + 1}/${copies}` : ""}`;

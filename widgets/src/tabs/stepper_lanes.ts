@@ -5,12 +5,13 @@ import { mixed } from "./colour.ts";
 import { listen } from "./gestures.ts";
 import type { Stepped } from "./replay.ts";
 import { PIPES, slotsOf, wordsOf, type Slots } from "./stepper_words.ts";
+import { time } from "../core/units.ts";
 import { fitted, Surface, type Drawing } from "./surface.ts";
 import type { Tooltip } from "./tooltip.ts";
 
 const ROW = 14; // px
 const LEFT = 112;
-const RIGHT = 10;
+const RIGHT = 68; // for how long each pipe is busy
 const TOP = 4;
 const FOOT = 16;
 
@@ -23,6 +24,8 @@ export class Lanes {
   #strings: readonly string[] = [];
   #slots: Slots = { pipes: [], lane: new Int32Array(), slot: new Int32Array(), slots: 0 };
   #step = -1;
+  /** By pipe: how long the whole kernel keeps it busy by the cost model, µs; NaN where nobody knows. */
+  #busy: (pipe: string) => number = () => NaN;
 
   constructor(
     private readonly tip: Tooltip,
@@ -40,13 +43,14 @@ export class Lanes {
     });
   }
 
-  set(program: Stepped, strings: readonly string[]): void {
+  set(program: Stepped, strings: readonly string[], busy: (pipe: string) => number): void {
+    this.#busy = busy;
     this.#program = program;
     this.#strings = strings;
     this.#slots = slotsOf(program, strings);
     const { pipes, slots, slot } = this.#slots;
     this.surface.element.style.flex = `0 0 ${TOP + pipes.length * ROW + FOOT}px`;
-    this.surface.describe(`${slot.length} instructions on ${pipes.length} pipes: at least ${slots} one after the other, the others at the same time. The list beside says what each does.`);
+    this.surface.describe(`${slot.length} instructions on ${pipes.length} pipes: at least ${slots} one after the other, the others at the same time. Not to scale of time: the cost model prices the whole work of a pipe, which stands at its right, and no single instruction. The list beside says what each does.`);
     this.surface.redraw();
   }
 
@@ -89,12 +93,15 @@ export class Lanes {
       c.fillText(fitted(c, name, LEFT - 12), LEFT - 6, TOP + row * ROW + ROW / 2 - 1);
       c.fillStyle = p.sunken;
       c.fillRect(LEFT, TOP + row * ROW, width - LEFT - RIGHT, ROW - 2);
+      c.fillStyle = p.soft;
+      const busy = this.#busy(this.#strings[pipe]);
+      if (busy > 0) c.fillText(time(busy), width - 8, TOP + row * ROW + ROW / 2 - 1);
     });
     for (let step = 0; step < slot.length; step++) this.#draw(c, p, step);
     c.fillStyle = p.muted;
     c.textAlign = "left";
-    const note = `${slot.length} instructions, ${slots} turns if each took one (not to scale of time) →`;
-    c.fillText(fitted(c, note, width - LEFT - RIGHT), LEFT, TOP + pipes.length * ROW + 7);
+    const note = `${slots} turns, not to scale of time: only a pipe’s whole work has a price (right)`;
+    c.fillText(fitted(c, note, width - LEFT - 8), LEFT, TOP + pipes.length * ROW + 7);
   }
 
   #draw(c: CanvasRenderingContext2D, p: Palette, step: number): void {

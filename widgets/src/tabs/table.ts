@@ -1,6 +1,6 @@
 /** A table of any length: only the rows in view exist; columns sort; arrows, Page, Home, End and Enter do what they say. */
 
-import { fill, h } from "../shell/dom.ts";
+import { ended, fill, h } from "../shell/dom.ts";
 
 export interface Column {
   readonly title: string;
@@ -16,6 +16,8 @@ export interface Column {
   colour?(row: number): string | undefined;
   /** Whether the number is for the better or the worse. */
   tone?(row: number): "good" | "bad" | undefined;
+  /** Where there is no room, the columns with the highest number go first; what they said is in the title of the first. */
+  spare?: number;
   /** Puts more than text into the cell. */
   draw?(row: number, cell: HTMLElement): void;
 }
@@ -54,6 +56,7 @@ export interface TableEvents {
 }
 
 const ROW = 24; // px
+const EM = 12.5; // px
 const SPARE = 6; // rows beyond what is seen
 
 export class Table {
@@ -64,6 +67,9 @@ export class Table {
   readonly #nothing = h("p", { class: "gxt-none", hidden: true });
   readonly #observer: ResizeObserver;
   #columns: readonly Column[] = [];
+  /** Those that there is room for. */
+  #seen: readonly number[] = [];
+  #fitted = "?";
   #rows: Int32Array = new Int32Array();
   #shown: HTMLElement[] = [];
   #sorted: { column: number; descending: boolean } | null = null;
@@ -78,7 +84,10 @@ export class Table {
     this.element = h("div", { class: "gxt-table", role: "table", "aria-label": label }, this.#head, this.#scroller, this.#nothing);
     this.#scroller.addEventListener("scroll", () => this.#draw(false), { passive: true });
     this.#scroller.addEventListener("keydown", (event) => this.#key(event));
-    this.#observer = new ResizeObserver(() => this.#draw(true));
+    this.#observer = new ResizeObserver(() => {
+      this.#fit();
+      this.#draw(true);
+    });
     this.#observer.observe(this.#scroller);
   }
 
@@ -88,14 +97,30 @@ export class Table {
     this.#columns = columns;
     this.#rows = rows;
     if (!known) this.#sorted = sorted ?? null;
-    this.element.style.setProperty("--gxt-columns", columns.map((column) => column.width).join(" "));
-    // Narrower than this it scrolls sideways, so that no column is lost.
-    this.element.style.setProperty("--gxt-least", `${columns.reduce((all, { width }) => all + Number.parseFloat(width.replace("minmax(", "")) + 0.8, 2)}em`);
+    this.#fitted = "?";
     this.element.setAttribute("aria-rowcount", String(rows.length + 1));
     this.#nothing.hidden = rows.length > 0;
     this.#nothing.textContent = this.none;
-    this.#heads();
+    this.#fit();
     this.#sort();
+  }
+
+  /** Leaves columns out until the others have room. Narrower than those it scrolls sideways, so that none is lost. */
+  #fit(): void {
+    const room = this.element.clientWidth / EM;
+    let seen = [...this.#columns.keys()];
+    const least = (): number => seen.reduce((all, i) => all + Number.parseFloat(this.#columns[i].width.replace("minmax(", "")) + 0.8, 2);
+    const last = seen.filter((i) => this.#columns[i].spare).sort((a, b) => (this.#columns[a].spare ?? 0) - (this.#columns[b].spare ?? 0));
+    while (room && last.length && least() > room) {
+      const out = last.pop();
+      seen = seen.filter((i) => i !== out);
+    }
+    if (seen.join() === this.#fitted) return;
+    this.#fitted = seen.join();
+    this.#seen = seen;
+    this.element.style.setProperty("--gxt-columns", seen.map((i) => this.#columns[i].width).join(" "));
+    this.element.style.setProperty("--gxt-least", `${least()}em`);
+    this.#heads();
   }
 
   /** Lights up a row and brings it into view; -1 lights none. */
@@ -119,7 +144,8 @@ export class Table {
   #heads(): void {
     fill(
       this.#head,
-      ...this.#columns.map((column, i) => {
+      ...this.#seen.map((i) => {
+        const column = this.#columns[i];
         const active = this.#sorted?.column === i;
         const arrow = active ? (this.#sorted?.descending ? " ▾" : " ▴") : "";
         const cell = h("span", {
@@ -140,7 +166,7 @@ export class Table {
     const descending = this.#sorted?.column === column ? !this.#sorted.descending : this.#columns[column].number === true;
     this.#sorted = { column, descending };
     this.#heads();
-    (this.#head.children[column]?.firstElementChild as HTMLElement | null)?.focus();
+    (this.#head.children[this.#seen.indexOf(column)]?.firstElementChild as HTMLElement | null)?.focus();
     this.#sort();
   }
 
@@ -190,9 +216,10 @@ export class Table {
     element.style.transform = `translateY(${at * ROW}px)`;
     element.setAttribute("aria-rowindex", String(at + 2));
     element.setAttribute("aria-selected", String(row === this.#selected));
-    while (element.children.length < this.#columns.length) element.append(h("span", { class: "gxt-cell", role: "cell" }));
-    while (element.children.length > this.#columns.length) element.lastElementChild?.remove();
-    this.#columns.forEach((column, i) => {
+    while (element.children.length < this.#seen.length) element.append(h("span", { class: "gxt-cell", role: "cell" }));
+    while (element.children.length > this.#seen.length) element.lastElementChild?.remove();
+    this.#seen.forEach((at, i) => {
+      const column = this.#columns[at];
       const cell = element.children[i] as HTMLElement;
       const text = column.text(row);
       cell.className = column.number ? "gxt-cell gxt-number" : "gxt-cell";
@@ -207,11 +234,15 @@ export class Table {
         cell.replaceChildren();
         column.draw(row, cell);
       } else {
-        cell.textContent = text.length > 400 ? `${text.slice(0, 200)}…${text.slice(-200)}` : text;
+        const short = text.length > 400 ? `${text.slice(0, 200)}…${text.slice(-200)}` : text;
+        if (column.number) cell.textContent = short;
+        else fill(cell, ...ended(short));
         cell.title = column.number ? "" : text.slice(0, 2000);
         cell.dir = column.number ? "" : "auto";
       }
     });
+    const left = this.#columns.filter((_, i) => !this.#seen.includes(i)).map((column) => `${column.title}: ${column.text(row)}`);
+    if (left.length) (element.firstElementChild as HTMLElement).title += `\n${left.join("\n")}`;
   }
 
   #key(event: KeyboardEvent): void {
@@ -237,7 +268,7 @@ export class Table {
     const [top, bottom] = [at * ROW, (at + 1) * ROW];
     this.#room.style.height = `${this.#rows.length * ROW}px`;
     if (top < this.#scroller.scrollTop) this.#scroller.scrollTop = top;
-    else if (bottom > this.#scroller.scrollTop + height) this.#scroller.scrollTop = bottom - height;
+    else if (bottom > this.#scroller.scrollTop + height) this.#scroller.scrollTop = Math.ceil((bottom - height) / ROW) * ROW; // whole rows from the top
   }
 }
 

@@ -69,11 +69,12 @@ class TilingPanel implements Panel {
   #load(): void {
     const { tiling } = this.store.parts;
     const before = this.#tiling;
-    this.#tiling = tiling;
     if (!tiling && !this.#asked && this.store.host.ask) {
       this.#asked = true;
       this.store.ask("tiling");
     }
+    if (!tiling && before && this.store.host.ask) return this.#frame.wait();
+    this.#tiling = tiling;
     if (!this.#frame.empty(this.#emptiness()) || !tiling) return;
     if (tiling === before) return;
     this.#asked = false;

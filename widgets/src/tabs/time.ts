@@ -123,13 +123,14 @@ class TimePanel implements Panel {
     });
     const columns: Column[] = [
       { title: "step", width: "minmax(9em, 2fr)", text: (row) => of(row)?.name ?? `${plural(sum, "quiet step")}: nothing to do`, key: (row) => of(row)?.name ?? "~" },
-      { title: "GE's name", hint: "What GE calls the pass, or the stage that it stands for", width: "minmax(6em, 1.6fr)", text: (row) => of(row)?.ge_name ?? "", key: (row) => of(row)?.ge_name ?? "~" },
-      { title: "stage", hint: "A pass or fusion rule of the passes, or another stage", width: "6.2em", text: (row) => stageText(of(row)), key: (row) => stageText(of(row)) || "~" },
+      { title: "GE's name", hint: "What GE calls the pass, or the stage that it stands for", width: "minmax(6em, 1.6fr)", spare: 4, text: (row) => of(row)?.ge_name ?? "", key: (row) => of(row)?.ge_name ?? "~" },
+      { title: "stage", spare: 2, hint: "A pass or fusion rule of the passes, or another stage", width: "6.2em", text: (row) => stageText(of(row)), key: (row) => stageText(of(row)) || "~" },
       { title: "time", number: true, width: "minmax(6.7em, 1.2fr)", text: (row) => seconds(time(row)), key: time, bar: (row) => time(row) / most, colour: (row) => `var(--gx-${colourOf(of(row)?.stage ?? "")})` },
       { title: "share", hint: "Of the whole compilation", number: true, width: "4.4em", text: (row) => share(time(row) / (whole || 1)), key: time },
-      number("tried", "Places that it looked at", (step) => step.tried),
+      { ...number("tried", "Places that it looked at", (step) => step.tried), spare: 3 },
       {
         title: "a try",
+        spare: 5,
         hint: "Time for each place that it looked at",
         number: true,
         width: "5em",
@@ -137,7 +138,7 @@ class TimePanel implements Panel {
         key: (row) => (of(row)?.tried ? steps[row].seconds / steps[row].tried : NaN),
       },
       number("rewrites", "Changes that it made", (step) => step.rewrites.node.length),
-      { title: "nodes", hint: "Before and after", number: true, width: "minmax(6.6em, 0.7fr)", text: (row) => nodesText(of(row)), key: (row) => (of(row) ? steps[row].nodes_before - steps[row].nodes_after : 0) },
+      { title: "nodes", spare: 1, hint: "Before and after", number: true, width: "minmax(6.6em, 0.7fr)", text: (row) => nodesText(of(row)), key: (row) => (of(row) ? steps[row].nodes_before - steps[row].nodes_after : 0) },
     ];
     this.#table.set(columns, Int32Array.from(rows), { column: 3, descending: true });
   }

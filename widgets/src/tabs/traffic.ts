@@ -89,12 +89,17 @@ class TrafficPanel implements Panel {
       wasted > 0 ? ` · ${bytes(wasted)} (${share(wasted / (hbm || 1))}) wasted: above compulsory` : " · nothing wasted",
       l2 > 0 && ` · L2 serves ${share(hits(l2, hbm))} of ${bytes(l2)}`,
       kept > 0 && soft(`, and keeps ${bytes(kept)} of the compulsory ${bytes(least)} from HBM`),
-      before !== null && soft(` · before all passes ${bytes(before)} in ${plural(unfused.kernels ?? 0, "kernel")}: ${change(hbm, before)}`),
+      before !== null && soft(` · before all passes ${bytes(before)} in ${plural(this.#before(), "kernel")}: ${change(hbm, before)}`),
       cost.unpriced.length > 0 && soft(` · ${plural(cost.unpriced.length, "kernel")} without a price left out`),
     );
     this.#picture.surface.describe(
       `Bytes through ${LEVELS.map((level) => LEVEL_NAMES[level]).join(", ")} by kernel. Left and right go from kernel to kernel, Enter chooses; the table lists every kernel.`,
     );
+  }
+
+  /** Kernels before all passes, as the headline counts them. */
+  #before(): number {
+    return this.store.parts.head?.figures.find(({ key }) => key === "kernels")?.first ?? 0;
   }
 
   #wasted(cost: CostPart): number {
@@ -118,7 +123,7 @@ class TrafficPanel implements Panel {
       );
     fill(
       this.#totals,
-      before !== null && row("before passes", before, "var(--gx-same)", plural(cost.unfused.kernels ?? 0, "kernel")),
+      before !== null && row("before passes", before, "var(--gx-same)", plural(this.#before(), "kernel")),
       row("now", hbm, "var(--gx-accent)", before === null ? plural(cost.name.length, "kernel") : `${plural(cost.name.length, "kernel")}, ${change(hbm, before)}`),
       row("compulsory", least, "var(--gx-ink)", "each input and output once"),
     );
@@ -149,7 +154,8 @@ class TrafficPanel implements Panel {
     const [hbm, ...others] = LEVELS.map((level) => size(LEVEL_NAMES[level], `Bytes through ${LEVEL_NAMES[level]}`, (group) => group.bytes[level]));
     const wasted: Column = { ...size("wasted", "Bytes of HBM beyond every input and output once: something is read again, or spilled", (group) => group.wasted), colour: () => "var(--gx-bad)" };
     const served = amount({ title: "L2 hits", hint: "Share of the bytes asked of L2 that it serves without HBM", width: "4.6em", of: (row) => hits(groups[row].bytes.l2, groups[row].bytes.hbm), text: (x) => percent(x, 0) });
-    if (!whole) return single ? [name, hbm, wasted, served] : [name, number, hbm, wasted];
+    const some = this.#wasted(cost) > 0 ? [wasted] : [];
+    if (!whole) return single ? [name, hbm, ...some, served] : [name, number, hbm, ...some];
     return [
       name,
       single ? words("type", "minmax(5.6em, 1fr)", (row) => cost.strings[cost.type[row]]) : number,

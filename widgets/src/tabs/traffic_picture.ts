@@ -16,6 +16,7 @@ import { isWhole, panned, showing, zoomed } from "./window.ts";
 const LEFT = 66;
 const RIGHT = 14;
 const FOOT = 22;
+const FEW = 8; // px
 
 export interface TrafficEvents {
   hover(kernel: number, x: number, y: number): void;
@@ -158,7 +159,12 @@ export class TrafficPicture {
     const least = level === "hbm" ? this.#ordered("compulsory") : null;
     let most = 1;
     for (let i = Math.floor(this.#x.low); i < this.#x.high && i < values.length; i++) most = Math.max(most, values[i] || 0, least ? least[i] || 0 : 0);
+    const tallest = least ? values.slice(Math.max(0, Math.floor(this.#x.low)), Math.ceil(this.#x.high)).reduce((a, b) => Math.max(a, b || 0), 0) : most;
+    // Where the line would leave the bars a few pixels it is cut at the edge, and says how high it is.
+    const cut = tallest > 0 && (tallest / most) * (plot.bottom - plot.top) < FEW ? most : 0;
+    if (cut) most = tallest * 1.2;
     const y = linear({ low: 0, high: most }, plot.bottom, plot.top);
+    const atMost = (x: number): number => y.to(Math.min(x || 0, most));
     leftAxis(c, p, plot, y, [most], bytes);
     c.strokeStyle = p.line;
     c.strokeRect(plot.left, plot.bottom + 0.5, plot.right - plot.left, 0);
@@ -173,17 +179,20 @@ export class TrafficPicture {
           const top = y.to(values[i] || 0);
           c.fillRect(left, top, wide - gap, plot.bottom - top);
           if (!least) continue;
-          const wasted = y.to(least[i] || 0) - top;
+          const wasted = atMost(least[i]) - top;
           if (wasted > 1 && wide < 5) {
             c.fillStyle = p.bad;
             c.fillRect(left, top, wide - gap, wasted);
           } else if (wasted > 1) hatch(c, left, top, wide - gap, wasted, p.bad);
           c.fillStyle = p.ink;
-          c.fillRect(left, y.to(least[i] || 0) - 1, wide - gap, 2);
+          const line = atMost(least[i]);
+          if (least[i] > most) arrowUp(c, left + (wide - gap) / 2, plot.top, Math.min(5, (wide - gap) / 2));
+          else c.fillRect(left, line - 1, wide - gap, 2);
         }
       }
     });
     haloed(c, p.surface, { x: plot.left + 4, y: plot.top - 7, text: `${LEVEL_NAMES[level]}  ${bytes(sum(bytesOf(cost, level)))}`, colour: p.soft });
+    if (cut) haloed(c, p.surface, { x: plot.right - 2, y: plot.top - 7, text: `▲ compulsory goes up to ${bytes(cut)}`, colour: p.soft, align: "right" });
   }
 
   /** More kernels than pixels: the most of each column, and of what is compulsory. */
@@ -193,7 +202,7 @@ export class TrafficPicture {
       const found = peaks(from, this.#x.low, this.#x.high, columns);
       c.fillStyle = colour;
       for (let i = 0; i < columns; i++) {
-        const top = y.to(found[i]);
+        const top = Math.max(plot.top, y.to(found[i]));
         c.fillRect(plot.left + i, top, 1, line ? 1.5 : plot.bottom - top);
       }
     };
@@ -221,4 +230,12 @@ export class TrafficPicture {
       if (this.#hovered >= 0 && this.#hovered < this.#rank.length) mark(this.#hovered, p.ink);
     });
   }
+}
+
+function arrowUp(c: CanvasRenderingContext2D, x: number, top: number, half: number): void {
+  c.beginPath();
+  c.moveTo(x - half, top + 7);
+  c.lineTo(x, top);
+  c.lineTo(x + half, top + 7);
+  c.fill();
 }

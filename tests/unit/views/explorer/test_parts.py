@@ -22,7 +22,7 @@ from gexplorer.passes.fusion.switch_file import read_switch_file
 from gexplorer.passes.manager import all_passes, plan
 from gexplorer.render.document import document
 from gexplorer.views.explorer.copies import atc_line, copies, python_text, switch_file
-from gexplorer.views.explorer.course import course_of, course_part, known_costs, saved_bytes
+from gexplorer.views.explorer.course import course_of, course_part, known_costs
 from gexplorer.views.explorer.figures import kernels_by_step
 from gexplorer.views.explorer.nodes import Unit, unit_of
 from gexplorer.views.explorer.numbering import Numbering
@@ -111,10 +111,10 @@ def test_the_course_begins_before_the_passes_and_ends_with_the_cost(compiled, pa
         assert np.isnan(shown["series"][0])
         assert shown["series"][1] == shown["first"]
         assert shown["series"][-1] == last
-    saved = parts["rules"]["saved_bytes"]
+    saved = -np.diff(parts["course"]["hbm_bytes"])
     assert np.nansum(saved) == pytest.approx(traffic["first"] - traffic["value"])
-    fused = parts["rules"]["effective"] > 0
-    assert not np.isnan(saved[fused]).any()
+    fused = parts["rules"]["step"][parts["rules"]["effective"] > 0]
+    assert (parts["course"]["comparable"][fused] == 1).all()
 
 
 def test_what_a_rule_brought_is_what_the_graph_cost_before_it_less_after(compiled, parts):
@@ -158,34 +158,32 @@ def test_steps_are_only_compared_where_the_same_kernels_have_a_price(compiled):
     course[step] = replace(cost, uncosted=(UncostedRow(cost.rows[0].node, "Odd", "nobody knows"),))
     found = course_part(compiled.steps, tuple(course), count)
     assert (found["comparable"][step], found["unpriced"][step]) == (0, 1)
-    assert saved_bytes(tuple(course), step) is None
     assert course_part(compiled.steps, (), count)["unpriced"].tolist() == [-1] * len(compiled.steps)
 
 
-def test_near_misses_say_what_they_would_keep_out_of_memory():
+def test_near_misses_say_what_they_would_save_of_memory_traffic():
     compiled = gx.compile("bert-base:layers=2")
     found = unpack(document(compiled).parts["rules"])
     steps = unpack(document(compiled).parts["steps"])["steps"]
+    total = 0
     for row, name in enumerate(found["name"]):
         misses = compiled.why(name)
         sizes = [0 if miss.settled else np.nan if miss.freed_bytes is None else miss.freed_bytes for miss in misses]
-        if found["step"][row] < 0 or not found["is_fusion"][row]:
-            assert np.isnan(found["freed_bytes"][row])
-            continue
-        np.testing.assert_array_equal(steps[found["step"][row]]["rejects"]["freed_bytes"], sizes)
-        once = {miss.blocker or miss.node: size for miss, size in zip(misses, sizes, strict=True) if size == size}
-        assert np.nan_to_num(found["freed_bytes"][row]) == sum(once.values())
-    assert np.nansum(found["freed_bytes"]) > 0
+        if found["step"][row] >= 0 and found["is_fusion"][row]:
+            np.testing.assert_array_equal(steps[found["step"][row]]["rejects"]["traffic_bytes"], sizes)
+            total += np.nansum(sizes)
+    assert total > 0
 
 
-def test_what_a_later_rule_fused_is_not_left_to_be_kept_out_of_memory():
+def test_what_a_later_rule_fused_is_not_left_to_be_saved():
     """The zoo's weights have no values, so no BatchNormalization goes into them; the epilogue takes every one later."""
     compiled = gx.compile("resnet50")
     found = unpack(document(compiled).parts["rules"])
     row = found["name"].index("conv_batchnorm")
     assert found["near"][row] > 50
     assert all(miss.freed_bytes > 0 and miss.settled for miss in compiled.why("conv_batchnorm"))
-    assert found["freed_bytes"][row] == 0
+    rejects = unpack(document(compiled).parts["steps"])["steps"][found["step"][row]]["rejects"]
+    assert set(rejects["traffic_bytes"]) == {0}
 
 
 def test_a_rule_says_at_which_operators_it_looks(parts):
@@ -197,7 +195,7 @@ def test_a_rule_says_at_which_operators_it_looks(parts):
 def test_without_the_course_nobody_invents_it(compiled):
     quick = document(compiled)
     assert figure({"head": unpack(quick.parts["head"])}, "hbm_bytes")["series"] is None
-    assert np.isnan(unpack(quick.parts["rules"])["saved_bytes"]).all()
+    assert "course" in quick.on_demand
 
 
 def test_rewrites_name_the_nodes_that_went_and_came(compiled, found, parts):

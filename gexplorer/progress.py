@@ -1,4 +1,4 @@
-"""A progress bar for whoever waits longer than a second: below the cell in a notebook, on stderr in a terminal."""
+"""How far long work is, for whoever waits: a bar below the cell in a notebook, a line on stderr in a terminal."""
 
 from __future__ import annotations
 
@@ -7,16 +7,32 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
-from gexplorer.passes.manager import Progress
-
-Tell = Callable[[Progress], None]
 # Nothing is shown for work that is shorter, in seconds.
 DELAY_S = 1.0
 
 # Whether somebody further out is told already: what it calls must not open a bar of its own.
 _is_watched = contextvars.ContextVar("gexplorer_is_watched", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far work is: told before each of its parts.
+
+    Attributes:
+        name: of the part that begins.
+        done: number of parts that are done.
+        total: number of all parts.
+    """
+
+    name: str
+    done: int
+    total: int
+
+
+Tell = Callable[[Progress], None]
 
 
 @contextmanager
@@ -51,13 +67,11 @@ def _bar(what: str) -> AbstractContextManager[Tell | None]:
 @contextmanager
 def line(what: str) -> Generator[Tell]:
     """A line on stderr while work lasts; a terminal is left as it was, whatever ends the work."""
-    from gexplorer.render.terminal import ProgressLine
-
-    shown = ProgressLine(DELAY_S, what)
+    shown = _TerminalLine(what)
     try:
         yield shown.tell
     finally:
-        shown.clear()
+        shown.close()
 
 
 @contextmanager
@@ -68,6 +82,46 @@ def bar(what: str = "working") -> Generator[Tell]:
         yield shown.tell
     finally:
         shown.close()
+
+
+class _TerminalLine:
+    """The line of a terminal. A timer opens it, so that work shows that tells nothing for long."""
+
+    def __init__(self, what: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Line
+
+        self._line = Line(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._line.add_task(what, total=None)
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._timer = threading.Timer(DELAY_S, self._open)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def tell(self, progress: Progress) -> None:
+        """Notes how far the work is."""
+        self._line.update(self._task, description=progress.name, completed=progress.done, total=progress.total)
+
+    def close(self) -> None:
+        """Takes it away, or sees to it that it never comes."""
+        self._timer.cancel()
+        with self._lock:
+            self._is_closed = True
+            self._line.stop()
+
+    def _open(self) -> None:
+        with self._lock:
+            if not self._is_closed:
+                self._line.start()
 
 
 class _NotebookBar:

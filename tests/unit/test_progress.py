@@ -1,4 +1,4 @@
-"""The bar of a notebook: late, true, and gone whatever happens."""
+"""The bar of a notebook and the line of a terminal: late, true, and gone whatever happens."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("IPython", reason="IPython is not installed (the extra 'lab')")
-
 import gexplorer
-from gexplorer.jupyter import progress
+from gexplorer import progress
 
 
 class Handle:
@@ -26,6 +24,7 @@ class Handle:
 
 @pytest.fixture
 def shown(monkeypatch):
+    pytest.importorskip("IPython", reason="IPython is not installed (the extra 'lab')")
     handles = []
 
     def display(box, display_id):
@@ -127,23 +126,23 @@ def test_a_line_on_a_terminal_and_nothing_in_a_file(monkeypatch, capsys):
         assert tell is None
     made = []
     monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("gexplorer.render.terminal.ProgressLine", lambda *given: made.append(Line(given)) or made[0])
+    monkeypatch.setattr(progress, "_TerminalLine", lambda what: made.append(Line(what)) or made[0])
     with pytest.raises(KeyboardInterrupt), progress.watched(what="writing"):
         raise KeyboardInterrupt
-    assert made[0].given == (0.0, "writing")
-    assert made[0].is_cleared
+    assert made[0].what == "writing"
+    assert made[0].is_closed
     assert capsys.readouterr() == ("", "")
 
 
 class Line:
     """The line on a terminal."""
 
-    def __init__(self, given):
-        self.given, self.is_cleared = given, False
+    def __init__(self, what):
+        self.what, self.is_closed = what, False
         self.tell = print
 
-    def clear(self):
-        self.is_cleared = True
+    def close(self):
+        self.is_closed = True
 
 
 def test_outside_of_a_notebook_there_is_none(shown, monkeypatch):
