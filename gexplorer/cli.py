@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
 
 
+# Below the list of commands; \b keeps click from filling the lines.
+_FIRST_HOUR = """\b
+A first hour:
+  gexplorer report MODEL    the explorer as one page, for a browser
+  gexplorer why MODEL       why was this not fused, and what would it save?
+  gexplorer memory MODEL    does it fit, and what lives where?
+  gexplorer cost MODEL      what is slow, and what bounds it?
+  gexplorer kernels MODEL   which operators fall back to the host?
+  gexplorer lab             the same in notebooks, a tour first
+"""
+
+
 class _Group(click.Group):
     """Turns every error that a user can cause into one line on stderr and exit status 1."""
 
@@ -45,7 +57,7 @@ class _Group(click.Group):
             ctx.exit(1)
 
 
-@click.group(cls=_Group, context_settings=SETTINGS)
+@click.group(cls=_Group, context_settings=SETTINGS, epilog=_FIRST_HOUR)
 @click.version_option(package_name="gexplorer")
 def cli() -> None:
     """Watch a graph compiler turn an ONNX model into an offline NPU program.
@@ -104,7 +116,10 @@ def compile(
 def steps(
     step: str | None, onnx_to: Path | None, as_text: bool, every: bool, json_to: str | None, **common: Any
 ) -> None:
-    """List the steps of a compilation, show one, or write its graph as a runnable ONNX model."""
+    """List the steps of a compilation, or show one.
+
+    Or write the graph after it as a runnable ONNX model.
+    """
     require_targets(onnx_to, json_to)
     compiled = compile_model(**common)
     chosen = _step(compiled, step)
@@ -139,7 +154,10 @@ def steps(
 @click.option("--all", "every", is_flag=True, help="Each place that a rule tried, not only near misses.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write misses, tallies and blockers as JSON.")
 def why(rule: str | None, node: str | None, every: bool, json_to: str | None, **common: Any) -> None:
-    """Say why operators were not fused: every near miss, what blocked it, what would cure it."""
+    """Say why operators were not fused, and what would cure it.
+
+    Prints every near miss of every rule: the place, what blocked it, the edit that would cure it, the bytes to save.
+    """
     require_targets(json_to)
     compiled = compile_model(**common)
     closer = rule is not None or node is not None
@@ -179,7 +197,10 @@ def rules(
     write_to: Path | None,
     form: str,
 ) -> None:
-    """List all passes and rules: order, name, the real GE's name, on or off, what they do."""
+    """List all passes and rules, and GE's names for them.
+
+    Prints order, name, on or off, and what they do; or writes a fusion switch file.
+    """
     if write_to is not None:
         from gexplorer.output import write_file
         from gexplorer.passes.fusion.switch_file import switch_file_text
@@ -204,7 +225,7 @@ def rules(
 @cli.command(context_settings=SETTINGS)
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
 def zoo(json_to: str | None) -> None:
-    """List the models that are built in, with the options that change them."""
+    """List the models that are built in, and their options."""
     from gexplorer.views.zoo import zoo_list
 
     rows = zoo_list()

@@ -6,8 +6,9 @@ import contextvars
 import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 # Nothing is shown for work that is shorter, in seconds.
@@ -58,7 +59,14 @@ def in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
+def in_marimo() -> bool:
+    """True where the code runs for a notebook of marimo's. Imports nothing: such a notebook has imported it."""
+    return bool(getattr(sys.modules.get("marimo"), "running_in_notebook", lambda: False)())
+
+
 def _bar(what: str) -> AbstractContextManager[Tell | None]:
+    if in_marimo():
+        return marimo_bar()
     if in_notebook():
         return bar(what)
     return line(what) if sys.stderr is not None and sys.stderr.isatty() else nullcontext()
@@ -84,6 +92,29 @@ def bar(what: str = "working") -> Generator[Tell]:
         shown.close()
 
 
+@contextmanager
+def marimo_bar() -> Generator[Tell]:
+    """The bar that marimo has of its own, in the output of the cell while work lasts.
+
+    Only the thread of the cell may draw there, so it is opened by the first part that begins after a second.
+    """
+    begin, done = monotonic(), 0
+    opened: Any = None
+
+    def tell(progress: Progress) -> None:
+        nonlocal opened, done
+        if opened is None and monotonic() - begin >= DELAY_S:
+            bars: Any = sys.modules["marimo"]
+            shown = bars.status.progress_bar(total=progress.total, remove_on_exit=True, show_rate=False, show_eta=False)
+            opened = closing.enter_context(shown)
+        if opened is not None:
+            opened.update(progress.done - done, title=progress.name.replace("_", " "))
+            done = progress.done
+
+    with ExitStack() as closing:
+        yield tell
+
+
 class _TerminalLine:
     """The line of a terminal. A timer opens it, so that work shows that tells nothing for long."""
 
@@ -95,12 +126,12 @@ class _TerminalLine:
         self._line = Line(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed}/{task.total}"),
+            TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._line.add_task(what, total=None)
+        self._task = self._line.add_task(what, total=None, count="")  # nobody knows of how many yet
         self._lock = threading.Lock()
         self._is_closed = False
         self._timer = threading.Timer(DELAY_S, self._open)
@@ -109,7 +140,8 @@ class _TerminalLine:
 
     def tell(self, progress: Progress) -> None:
         """Notes how far the work is."""
-        self._line.update(self._task, description=progress.name, completed=progress.done, total=progress.total)
+        name, count = progress.name.replace("_", " "), f"{progress.done}/{progress.total}"
+        self._line.update(self._task, description=name, completed=progress.done, total=progress.total, count=count)
 
     def close(self) -> None:
         """Takes it away, or sees to it that it never comes."""
@@ -133,7 +165,7 @@ class _NotebookBar:
 
     def __init__(self, what: str) -> None:
         self._text, self._done, self._total = f"{what} …", 0, 0
-        self._parts: tuple[Any, Any, Any] | None = None
+        self._parts: tuple[Any, Any] | None = None
         self._is_closed = False
         self._lock = threading.Lock()
         # The context holds the cell that the output belongs to.
@@ -155,10 +187,10 @@ class _NotebookBar:
         with self._lock:
             self._is_closed = True
             if self._parts is not None:
-                widget, label, handle = self._parts
+                box, handle = self._parts
                 handle.update({"text/plain": ""}, raw=True)  # nbconvert warns of an output with nothing in it
-                widget.close()
-                label.close()
+                for widget in (*box.children, box):  # all of it: what is saved may name nothing that is gone
+                    widget.close()
 
     def _open(self) -> None:
         with self._lock:
@@ -167,14 +199,13 @@ class _NotebookBar:
             import ipywidgets
             from IPython.display import display
 
-            widget = ipywidgets.IntProgress(layout={"width": "20em"})
-            label = ipywidgets.Label()
-            self._parts = (widget, label, None)
+            box = ipywidgets.HBox([ipywidgets.IntProgress(layout={"width": "20em"}), ipywidgets.Label()])
+            self._parts = (box, None)
             self._draw()
-            self._parts = (widget, label, display(ipywidgets.HBox([widget, label]), display_id=True))
+            self._parts = (box, display(box, display_id=True))
 
     def _draw(self) -> None:
         if self._parts is not None:
-            widget, label, _ = self._parts
+            widget, label = self._parts[0].children
             widget.max, widget.value = self._total or 1, self._done
             label.value = self._text

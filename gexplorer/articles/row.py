@@ -36,8 +36,25 @@ class Row(ABC):
     def compute(self) -> Mapping[str, object]:
         """The same quantities, computed by this program now; plain data."""
 
+    def as_dict(self) -> dict[str, object]:
+        """All of it, computed now: what ``gexplorer articles --json`` writes of a row."""
+        computed = _plain(self.compute())
+        return {
+            "row": self.row,
+            "title": self.title,
+            "article": _plain(self.article),
+            "computed": computed,
+            "note": self.note,
+        }
+
 
 @cache
 def all_rows() -> tuple[type[Row], ...]:
     """Every row, by its number."""
     return tuple(sorted(classes_of(gexplorer.articles, Row, key="row"), key=lambda found: found.row))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

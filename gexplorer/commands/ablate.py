@@ -15,7 +15,9 @@ from gexplorer.commands.results import require_targets, write_json
 @click.option("--sets", "only_sets", is_flag=True, help="Only the presets, no rule left out by itself.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write all builds as JSON; - for standard output.")
 def ablate(only_sets: bool, json_to: str | None, **common: Any) -> None:
-    """Build MODEL with each preset, and without each rule in turn: what is every rule worth?
+    """Say what each rule is worth: build without it, and presets.
+
+    MODEL is built with each preset, and without each rule in turn.
 
     Kernels, HBM traffic, modelled time, memory for activations, and time to compile of each build.
     """

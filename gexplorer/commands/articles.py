@@ -16,12 +16,11 @@ def articles(rows: tuple[int, ...], json_to: str | None) -> None:
     """Compute what the source articles claim, and show both."""
     require_targets(json_to)
     from gexplorer.articles.row import all_rows
-    from gexplorer.views.articles import article_row
 
     known = {row.row: row for row in all_rows()}
     if missing := sorted({*rows} - {*known}):
         raise OptionError(f"no row {missing[0]}; there are: {', '.join(map(str, known))}")
-    computed = [article_row(known[number]()) for number in rows or known]
+    computed = [known[number]().as_dict() for number in rows or known]
     if json_to is not None:
         write_json(computed, json_to)
         return

@@ -37,7 +37,7 @@ def atc(
     fusion_switch_file: Path | None,
     disable_reuse_memory: int | None,
 ) -> None:
-    """Compile or show an offline model, with the flags of CANN's atc."""
+    """Compile or show an offline model with flags of CANN's atc."""
     if mode == 1:
         _show(om, json_to)
         return

@@ -26,7 +26,9 @@ def bisect(
     json_to: str | None,
     **common: Any,
 ) -> None:
-    """Find the pass, and the single rewrite, after which the numbers of a model are wrong.
+    """Find the one rewrite after which the numbers are wrong.
+
+    First the pass, then the single rewrite in it, by running the graphs between.
 
     The default tolerance is that of an output's type, of its largest value: 1e-5 for float32, 2e-3 for float16.
     The exit status is 0 whether something is wrong or not; the JSON object says which.

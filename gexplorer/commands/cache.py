@@ -29,7 +29,7 @@ _size_option = click.option("--max-bytes", "max_bytes", metavar="SIZE", help="Wh
 @_size_option
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON.")
 def cache(clear: bool, folder: Path | None, max_bytes: str | None, json_to: str | None) -> None:
-    """List the compiled parts that are kept on disk, or throw them away."""
+    """List the parts that are kept on disk, or throw them away."""
     store = _store(folder, max_bytes)
     gone = store.clear() if clear else store.trim() if max_bytes is not None else 0
     from gexplorer.views.cache import entry_rows
@@ -61,7 +61,11 @@ def parts(
     model: str,
     **common: Any,
 ) -> None:
-    """Compile a model, its modules or the parts between tensors into the cache, each an offline model."""
+    """Compile a model in parts, and keep them on disk.
+
+    The parts are the whole model, its modules, or what lies between tensors; each becomes an offline model in the
+    cache, and is found there the next time.
+    """
     store = _store(folder, max_bytes)
     if output is not None and not output.is_dir():
         raise OptionError(f"{output}: there is no such folder")

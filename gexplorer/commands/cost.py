@@ -16,7 +16,7 @@ from gexplorer.errors import OptionError
 @click.argument("chip", required=False)
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
 def chips(chip: str | None, json_to: str | None) -> None:
-    """List the chips that are built in, or show every number of CHIP with its source.
+    """List the chips, or every number of one with its source.
 
     CHIP is a CANN name (Ascend910B3), a YAML file in the form of the built-in ones, or a CANN platform .ini.
     """
@@ -51,7 +51,9 @@ def chips(chip: str | None, json_to: str | None) -> None:
 def validate_cost(
     points: Path | None, every: bool, hold_out: bool, sensitivity: bool, plot_to: Path | None, json_to: str | None
 ) -> None:
-    """Run the cost model on measured kernels and print its errors by family.
+    """Compare the cost model with measured kernels.
+
+    Prints its errors by family, and the points that are furthest off.
 
     The CSV's columns: op, device, M_or_shape, N, K, dtype, tile_MxNxK, time_us, cube_ratio_pct, load_ratio_pct,
     store_ratio_pct, source; tile and ratios may be empty.
@@ -87,9 +89,10 @@ def validate_cost(
 @click.option("--exhaustive", is_flag=True, help="The same as --tiling exhaustive.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write totals and every kernel as JSON.")
 def cost(eager: bool, saved: bool, tiling: str | None, exhaustive: bool, json_to: str | None, **common: Any) -> None:
-    """Say what a compiled model costs: every kernel's time, the pipe that bounds it, bytes at every level.
+    """Say what a model costs: time, and bytes at every level.
 
-    Times are of one stream. Beside each stands the error of the model on published measurements.
+    Prints every kernel's time, the pipe that bounds it, and how many bytes it moves at every level of memory. Times are
+    of one stream. Beside each stands the error of the model on published measurements.
     """
     require_targets(json_to)
     if exhaustive and tiling not in (None, "exhaustive"):

@@ -39,7 +39,9 @@ def diff(
     json_to: str | None,
     **common: Any,
 ) -> None:
-    """Say what is different between two compilations: figures, rules and why, options.
+    """Say what is different between two compilations.
+
+    Prints their figures, the rules that did more or less and why, and the options.
 
     MODEL and OTHER are models, or summaries that compile --json has written. What the common flags say is for both.
     """

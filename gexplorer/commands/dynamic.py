@@ -55,7 +55,10 @@ def dynamic(
     json_to: str | None,
     **common: Any,
 ) -> None:
-    """Serve requests of many shapes: a build a shape, one dynamic build, or gears with padding."""
+    """Serve requests of many shapes, and say which compile again.
+
+    Three ways side by side: a static build for each shape, one dynamic build, or a few builds (gears) with padding.
+    """
     require_targets(json_to)
     compiled = compile_model(**common)
     from gexplorer.dynamic.at_sizes import Shaper

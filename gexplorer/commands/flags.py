@@ -48,7 +48,13 @@ def compile_options(command: Command) -> Command:
                 metavar="0|1",
                 help="1: plan no reuse, as GE's atc.",
             ),
-            click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other option."),
+            click.option(
+                "--set",
+                "settings",
+                multiple=True,
+                metavar="KEY=VALUE",
+                help="Any other option; a KEY that is none lists all.",
+            ),
         )
     ):
         command = decorate(command)

@@ -17,7 +17,9 @@ from gexplorer.errors import OptionError
 @click.option("--tiles", is_flag=True, help="Print the tile programs instead.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write it as JSON.")
 def info(file: Path, check: bool, tiles: bool, json_to: str | None) -> None:
-    """Say what an offline model (.om) holds: instructions, constants, memory, inputs and outputs.
+    """Say what an offline model (.om) holds.
+
+    Prints inputs and outputs, instructions, constants, and the plan of its memory.
 
     Of a real offline model of CANN, header and partitions are shown.
     """

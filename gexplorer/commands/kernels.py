@@ -17,7 +17,11 @@ from gexplorer.commands.results import require_targets, write_json
 @click.option("--flags", is_flag=True, help="Show the program with the flags between its pipes.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the kernels, or the one, as JSON.")
 def kernels(node: str | None, tiling: str | None, flags: bool, json_to: str | None, **common: Any) -> None:
-    """Say which kernels a compiled model has: unit, tile, buffers, what bounds each; or all about one."""
+    """Say which kernels a model has, and what falls back.
+
+    Prints unit, tile, buffers and what bounds each; those without a tile program, and why: also what the chip cannot
+    run, which falls back to the host. With --node all about one.
+    """
     require_targets(json_to)
     compiled = compile_model(**common)
     from gexplorer.views.kernels import kernels_detail, node_detail

@@ -33,7 +33,9 @@ def lab(folder: Path, arguments: tuple[str, ...]) -> None:
     copied = copy_notebooks(folder)
     if copied:
         click.echo(f"{folder}: {', '.join(copied)}", err=True)
-    command = [sys.executable, "-m", "jupyterlab", str(folder / FIRST), *arguments]
+    # As its default page and not as a file to open: so the address that it prints, for --no-browser, is the tour's too.
+    tour = f"--LabApp.default_url=/lab/tree/{FIRST}"
+    command = [sys.executable, "-m", "jupyterlab", str(folder), tour, *arguments]
     os.execv(command[0], command)
 
 

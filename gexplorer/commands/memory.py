@@ -93,13 +93,16 @@ def planners(
     metavar="BYTES",
     help="Round sizes up to it, and place buffers at its multiples; 1 if left out.",
 )
+@click.option("--ignore-offsets", is_flag=True, help="Place every buffer anew, also those that have an offset.")
 @click.option("-o", "--output", metavar="OUT.csv|-", help="Write the plan: the file's columns and an offset.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the plan's numbers and offsets as JSON.")
-def plan(file: Path, memory: str, alignment: int, output: str | None, json_to: str | None) -> None:
+def plan(
+    file: Path, memory: str, alignment: int, ignore_offsets: bool, output: str | None, json_to: str | None
+) -> None:
     """Plan the buffers of a CSV file.
 
-    The file has the columns id,lower,upper,size (and offset, to pin some). A buffer is alive at the points from lower
-    to before upper, as in the field's benchmark files.
+    The file has the columns id,lower,upper,size; buffers with an offset stay there, unless --ignore-offsets. A buffer
+    is alive at the points from lower to before upper, as in the field's benchmark files.
     """
     require_one_output(output, json_to)
     require_targets(output, json_to)
@@ -109,8 +112,13 @@ def plan(file: Path, memory: str, alignment: int, output: str | None, json_to: s
     from gexplorer.views.memory import plan_summary
 
     find_mode(memory)  # a wrong name is told before a large file is read
-    problem = read_problem(file, alignment_bytes=alignment)
-    made = plan_problem(problem, memory)
+    problem = read_problem(file, alignment_bytes=alignment, pinned=not ignore_offsets)
+    try:
+        made = plan_problem(problem, memory)
+    except OptionError as error:
+        if not problem.is_constrained:
+            raise
+        raise OptionError(f"{error}; --ignore-offsets places every buffer anew") from None
     if json_to is not None:
         write_json(plan_summary(made, memory), json_to)
     if not made.is_sound:

@@ -24,7 +24,9 @@ from gexplorer.progress import watched
     help="Switches that work in the page: as many as add 1 MB, none, rules (all), or a number of rules.",
 )
 def report(model: str, output: Path | None, variants: str, **common: Any) -> None:
-    """Write the explorer as one HTML page that needs nothing else.
+    """Write the explorer as one HTML page.
+
+    The page needs nothing else: no server, no network.
 
     Where a pass fails, the page shows what came before it, and the exit status is 1.
     """

@@ -31,7 +31,7 @@ def run(
     poison: bool,
     json_to: str | None,
 ) -> None:
-    """Run an offline model on the CPU, in the memory that was planned for it."""
+    """Run an offline model on the CPU, in its planned memory."""
     require_targets(outputs_to, json_to)
     if (inputs_from is None) == (seed is None):
         raise OptionError("give the inputs with --inputs FILE.npz, or have some made up with --random SEED")

@@ -17,7 +17,10 @@ from gexplorer.commands.results import require_targets, write_json
 @click.option("--trace", type=click.Path(path_type=Path), help="Write a Chrome trace, to be opened in Perfetto.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the schedule as JSON.")
 def schedule(streams: str | None, trace: Path | None, json_to: str | None, **common: Any) -> None:
-    """Say when each kernel of a model runs: streams, waits, critical path, by modelled times."""
+    """Say when each kernel runs: streams, waits, critical path.
+
+    Times are modelled.
+    """
     require_targets(trace, json_to)
     compiled = compile_model(**common)
     if streams is not None:

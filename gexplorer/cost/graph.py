@@ -225,7 +225,7 @@ def cost_of(
     graph: Graph,
     chip: Chip,
     *,
-    tiling: Tiling = "fast",
+    tiling: Tiling = "library",
     costs: Costs | None = None,
     tiles: Tiler | None = None,
     launched: Collection[str] | None = None,

@@ -72,7 +72,7 @@ class Costs:
     """
 
     chip: Chip
-    tiling: Tiling = "fast"
+    tiling: Tiling = "library"
     tiler: Tiler | None = None
     searched: int = 0
     works: Works = field(default_factory=Works)

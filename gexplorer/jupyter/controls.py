@@ -48,7 +48,7 @@ class Controls(ipywidgets.VBox):
             name: ipywidgets.Checkbox(value=on, description=label, indent=False, layout={"width": "auto"})
             for name, label, on in rules
         }
-        self.status = ipywidgets.Label("")
+        self.status = ipywidgets.Label("", layout={"max_width": "100%"})  # what is too long ends in …
         self.back = ipywidgets.Button(description="reset", tooltip="back to what it was opened with")
         for name, control in {**self.choices, **self.rules}.items():
             control.observe(partial(self._changed, name), "value")
@@ -75,7 +75,7 @@ class Controls(ipywidgets.VBox):
     def _heard(self, message: Mapping[str, Any]) -> None:
         """Shows what the explorer shows, whoever has changed it."""
         if message["type"] == "failure":
-            self.status.value = str(message["message"])
+            self.status.value = self.status.tooltip = str(message["message"])
         elif message["type"] == "work":
             self.status.value = f"{message['text']} {message['done']}/{message['total']}"
         elif message["type"] == "parts":

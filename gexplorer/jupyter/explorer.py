@@ -212,7 +212,7 @@ class PanelWidget(_Live):
 
     def _still(self) -> Displayed:
         compilation, node = self.compilation, self.selection.get("node")
-        if self.panel in ("tiling", "kernel") and node in compilation.graph.nodes:
+        if self.panel in ("tiling", "kernel") and isinstance(node, str):
             with suppress(OptionError):  # it launches none
                 return compilation.kernels[node]
         found: dict[str, Displayed] = {

@@ -6,7 +6,7 @@ import csv
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -27,19 +27,20 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _LONGEST_LINE = 10_000
 
 
-def read_problem(path: Path, *, alignment_bytes: int = 1) -> Problem:
+def read_problem(path: Path, *, alignment_bytes: int = 1, pinned: bool = True) -> Problem:
     """Reads a problem; an ``offset`` column pins the buffers that have one.
 
     Args:
         path: the file. Columns that it has besides are left alone, unless a plan that ignores them would be wrong.
         alignment_bytes: sizes are rounded up to it, and every offset is a multiple of it.
+        pinned: False for a file that a planner has written, to plan it once more: its offsets are left alone.
 
     Raises:
         ModelError: the file is no such table, with the line at fault.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return _problem(path, file, alignment_bytes)
+            return _problem(path, file, alignment_bytes, pinned)
     except UnicodeDecodeError:
         raise ModelError(f"{path}: not a text file") from None
     except (OSError, ValueError) as error:
@@ -96,9 +97,11 @@ def _columns(path: Path, first: list[str]) -> _Columns:
     return _Columns(heads, place["id"], lower, place[upper], place["size"], upper == "end", *more)
 
 
-def _problem(path: Path, file: TextIO, alignment_bytes: int) -> Problem:
+def _problem(path: Path, file: TextIO, alignment_bytes: int, pinned: bool) -> Problem:
     rows = _rows(path, file)
     columns = _columns(path, next(rows, (1, []))[1])
+    if not pinned:
+        columns = replace(columns, offset=None)
     lines: dict[str, int] = {}
     values = array("q")  # a million lines as objects would take ten times the memory
     for number, row in rows:

@@ -68,7 +68,15 @@ def difference_parts(a: Compilation, b: Compilation, found: Difference) -> tuple
     """What the explorer shows of two compilations: parts that are not as the document has them, and the document."""
     step = difference_step(a, b, found)
     whole = Document(
-        replace(subject_of(b), name=_name(found), steps=Steps([step]), unfused=None, passes={}, running=frozenset(), plan=None)
+        replace(
+            subject_of(b),
+            name=_name(found),
+            steps=Steps([step]),
+            unfused=None,
+            passes={},
+            running=frozenset(),
+            plan=None,
+        )
     )
     head = head_part(whole.subject, whole.numbering)
     first = {row["key"]: row for row in _figures(a)}

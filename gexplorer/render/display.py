@@ -131,7 +131,7 @@ def _(result: Misses) -> Iterable[Element]:
         h(
             "tr",
             h("td", miss.rule),
-            h("td", miss.node, class_="name"),
+            h("td", h("code", miss.node)),
             h("td", miss.reason, h("div", h("b", "Cure: "), miss.hint, class_="cure") if miss.hint else None),
             h("td", "–" if miss.saved_bytes is None else bytes_text(int(miss.saved_bytes)), class_="number"),
         )

@@ -16,6 +16,9 @@ _WIDTH, _LANE, _GAP, _LEFT, _BELOW = 1000, 30, 8, 70, 26
 # Kernels that are drawn one by one and can be pointed at: the longest.
 MOST_KERNELS = 400
 _TICKS = 6
+# Units differ by their height as well as by their colour: how far a box is from the edges of its lane.
+_INSET = {"cube": 0, "vector": 6, "mte": 10}
+_OTHER = 13
 
 
 def lanes_figure(schedule: Schedule) -> Element:
@@ -26,10 +29,10 @@ def lanes_figure(schedule: Schedule) -> Element:
         h("text", f"stream {number}", x=_LEFT - 8, y=number * (_LANE + _GAP) + round(_LANE * 0.65), text_anchor="end")
         for number in range(streams)
     ]
-    units = list(dict.fromkeys(schedule.kernels.cores))
+    units = sorted(dict.fromkeys(schedule.kernels.cores), key=lambda unit: _INSET.get(unit, _OTHER))
     return h(
         "figure",
-        h("p", [h("span", h("b", "■ ", class_=f"glyph {unit}"), unit) for unit in units], class_="legend"),
+        h("p", [h("span", _sample(unit), unit) for unit in units], class_="legend"),
         h(
             "div",
             h(
@@ -48,6 +51,13 @@ def lanes_figure(schedule: Schedule) -> Element:
     )
 
 
+def _sample(unit: str) -> Element:
+    """A box of the legend, half as large as a lane's."""
+    inset = _INSET.get(unit, _OTHER) / 2
+    box = h("rect", x=0, y=f"{inset:g}", width=14, height=f"{_LANE / 2 - 2 * inset:g}", class_=unit)
+    return h("svg", box, width=20, height=_LANE // 2, viewBox=f"0 0 20 {_LANE // 2}", aria_hidden="true")
+
+
 def _boxes(schedule: Schedule, makespan: float) -> Iterator[Element]:
     start, end = schedule.timeline.start_us, schedule.timeline.end_us
     critical = set(schedule.critical_path)
@@ -57,14 +67,15 @@ def _boxes(schedule: Schedule, makespan: float) -> Iterator[Element]:
     for kernel, (node, unit) in enumerate(zip(nodes, units, strict=True)):
         left = _LEFT + _WIDTH * float(start[kernel]) / makespan
         width = max(_WIDTH * float(end[kernel] - start[kernel]) / makespan, 0.2)
-        top = int(schedule.assigned.stream[kernel]) * (_LANE + _GAP)
+        inset = _INSET.get(unit, _OTHER)
+        top, height = int(schedule.assigned.stream[kernel]) * (_LANE + _GAP) + inset, _LANE - 2 * inset
         if kernel not in longest:
-            plain.setdefault(unit, []).append(f"M{left:.1f} {top}h{width:.1f}v{_LANE}h-{width:.1f}z")
+            plain.setdefault(unit, []).append(f"M{left:.1f} {top}h{width:.1f}v{height}h-{width:.1f}z")
             continue
         took = time_text(float(end[kernel] - start[kernel]) / 1e6)
         path = ", on the critical path" if kernel in critical else ""
         said = f"{node.name} ({node.op})\n{took} from {time_text(float(start[kernel]) / 1e6)}{path}"
-        box = h("rect", x=f"{left:.1f}", y=top, width=f"{width:.1f}", height=_LANE, class_=unit)
+        box = h("rect", x=f"{left:.1f}", y=top, width=f"{width:.1f}", height=height, class_=unit)
         yield h("g", h("title", said), box, class_="critical" if path else None)
     for unit, outlines in plain.items():
         yield h("path", d="".join(outlines), class_=unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from html import escape
@@ -38,12 +39,10 @@ def page(title: str, summary: Child, carries: Mapping[str, object]) -> str:
         summary: what it says in words: shown where no program runs, and in print.
         carries: what ``widgets/src/report.ts`` reads: ``parts``, ``variants``, ``panel``.
     """
-    own = files("gexplorer.render")
-    css = own.joinpath("report.css").read_text(encoding="utf-8")
-    loader = own.joinpath("loader.js").read_text(encoding="utf-8")
+    loader = files("gexplorer.render").joinpath("loader.js").read_text(encoding="utf-8")
     data = json.dumps(carries, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     style, program = _front_end()
-    head = [code("style", css, id="summary-style"), code("style", _FRAME)]
+    head = [code("style", _styles("report.css"), id="summary-style"), code("style", _FRAME)]
     body = [
         h("div", id="gexplorer"),
         h("p", id="gexplorer-note", role="alert", hidden=""),
@@ -58,7 +57,7 @@ def page(title: str, summary: Child, carries: Mapping[str, object]) -> str:
 
 def plain_page(title: str, summary: Iterable[Element]) -> str:
     """A page without the explorer: words alone, no program."""
-    css = files("gexplorer.render").joinpath("report.css").read_text(encoding="utf-8")
+    css = _styles("report.css", "pictures.css")
     return document(title, [code("style", css)], [h("div", summary, id="summary", class_="plain")])
 
 
@@ -76,6 +75,14 @@ _FRAME = """
 body.with-explorer { margin: 0; padding: 0; max-width: none; }
 @media print { #gexplorer, #gexplorer-note { display: none !important; } #summary[hidden] { display: block; } }
 """
+
+
+@cache
+def _styles(*names: str) -> str:
+    """Style sheets one behind the other, without the room between their words that only readers need."""
+    own = files("gexplorer.render")
+    whole = "".join(own.joinpath(name).read_text(encoding="utf-8") for name in names)
+    return re.sub(r"\s*([{};,])\s*|(?<=:) ", r"\1", whole).strip()
 
 
 @cache

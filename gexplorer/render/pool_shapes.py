@@ -128,15 +128,17 @@ def rest_shape(rest: NDArray[np.int64], scale: Scale) -> Element | None:
 def steps_shape(at: NDArray[np.int64], values: NDArray[np.int64], scale: Scale, class_: str) -> Element:
     """The area under a course that keeps each value until the next point."""
     parts = [f"M0 {scale.height}"]
-    height, seen = scale.height, -1.0
+    height, seen, level = scale.height, -1.0, ""
     for point, value in zip(at.tolist(), values.tolist(), strict=True):
         x, y = scale.x(point), scale.y(value)
         if x - seen < 0.05 and point != at[-1]:  # finer than a tenth of a pixel: only the higher of them is drawn
             height = min(height, y)
             continue
-        parts.append(f"H{short(x)}V{short(y)}")
+        if short(y) != level:  # else the line goes on
+            level = short(y)
+            parts.append(f"H{short(x)}V{level}")
         height, seen = y, x
-    parts.append(f"V{scale.height}z")
+    parts.append(f"H{short(scale.x(int(at[-1])))}V{scale.height}z" if len(at) else "z")
     return h("path", d="".join(parts), class_=class_)
 
 

@@ -16,6 +16,9 @@ from gexplorer.views.report import Report, StepReport
 
 Drawn = dict[int, Element]
 
+# Sentences of one kind before the rest is only counted.
+MOST_SENTENCES = 3
+
 
 def stages_table(data: Report) -> Element:
     """All stages in order, with their steps, in words; pictures are the explorer's."""
@@ -89,8 +92,8 @@ def _quiet(steps: list[StepReport], slowest: float) -> Element:
         h(
             "summary",
             h("span", names, h("span", "nothing to do", class_="ge"), class_="pass"),
-            h("span", class_="number"),
-            h("span", class_="number"),
+            h("span"),
+            h("span"),
             h(
                 "span",
                 count_text(steps[0].nodes_after),
@@ -105,10 +108,7 @@ def _quiet(steps: list[StepReport], slowest: float) -> Element:
             "div",
             h(
                 "dl",
-                [
-                    (h("dt", step.name, _ge_name(step), id=_anchor(step)), h("dd", step.summary or "–"))
-                    for step in steps
-                ],
+                [(h("dt", step.name, _ge_name(step)), h("dd", step.summary or "–")) for step in steps],
                 class_="pairs",
             ),
             class_="body",
@@ -133,13 +133,9 @@ def _step(step: StepReport, slowest: float) -> Element:
             bar(step.seconds / slowest if slowest else 0),
             class_="row",
         ),
-        h("div", _body(step), class_="body", id=_anchor(step)),
+        h("div", _body(step), class_="body"),
         class_="step",
     )
-
-
-def _anchor(step: StepReport) -> str:
-    return f"step-{step.index}"
 
 
 def _ge_name(step: StepReport) -> Element | None:
@@ -147,7 +143,7 @@ def _ge_name(step: StepReport) -> Element | None:
 
 
 def _number(number: int, noun: str) -> Element:
-    return h("span", (count_text(number), h("span", noun, class_="vh")) if number else None, class_="number")
+    return h("span", count_text(number), h("span", noun, class_="vh"), class_="number") if number else h("span")
 
 
 def _body(step: StepReport) -> Iterator[Child]:
@@ -180,13 +176,14 @@ def _group(group: Group, class_: str) -> Element:
 
 
 def _sentences(group: Group) -> Element:
-    left = group.count - len(group.sentences)
+    first, *others = group.sentences[:MOST_SENTENCES]
+    left = group.count - 1 - len(others)
     return h(
         "details",
-        h("summary", f"{group.sentences[0]}, and {count_text(group.count - 1)} more"),
+        h("summary", f"{first}, and {count_text(group.count - 1)} more"),
         h(
             "ul",
-            [h("li", sentence) for sentence in group.sentences[1:]],
+            [h("li", sentence) for sentence in others],
             h("li", f"… {count_text(left)} more") if left else None,
             class_="sentences",
         ),

@@ -11,7 +11,15 @@ from gexplorer.cost.graph import GraphCost, KernelRow
 from gexplorer.cost.over_fusion import OverFusion
 from gexplorer.cost.saving import Saving
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
+from gexplorer.render.units import (
+    bytes_text,
+    count_text,
+    operations_text,
+    percent_text,
+    plural_text,
+    shortened,
+    time_text,
+)
 from gexplorer.trace.records import Step
 from gexplorer.views.cost import family_p90
 
@@ -57,14 +65,16 @@ def print_cost(
 def _print_totals(out: Console, cost: GraphCost, *, eager: bool) -> None:
     out.print(f"[bold]{escape(cost.chip.name)}[/bold], one stream, tiling {cost.tiling}")
     share = cost.launch_us / cost.latency_us if cost.latency_us else 0.0
-    kernels = f"{plural_text(len(cost.rows), 'kernel')}, {count_text(cost.distinct)} of them different"
+    launched = len(cost.rows) + len(cost.uncosted)
+    some = f"{count_text(len(cost.rows))} of " if cost.uncosted else ""
+    kernels = f"{some}{plural_text(launched, 'kernel')}, {plural_text(cost.distinct, 'different cost')}"
     out.print(f"  latency  {_us(cost.latency_us)}  ({kernels}; launches {percent_text(share)})")
     over = cost.hbm_bytes / cost.compulsory_bytes if cost.compulsory_bytes else 1.0
     least = bytes_text(cost.compulsory_bytes)
     out.print(f"  HBM      {bytes_text(cost.hbm_bytes)}  ({over:.2f} times the compulsory {least})")
     moved = (cost.l2_bytes, cost.l1_bytes, cost.ub_bytes)
     out.print("  on chip  L2 {}, L1 {}, UB {}".format(*map(bytes_text, moved)))
-    out.print(f"  compute  {cost.flops / 1e9:,.1f} GFLOP")
+    out.print(f"  compute  {operations_text(cost.flops)}")
     if eager:
         waits = "the device waits for the host" if cost.dispatch_us > cost.latency_us else "the host keeps ahead"
         each = _us(cost.chip.launch.dispatch_us)

@@ -31,6 +31,17 @@ def time_text(seconds: float) -> str:
     return f"{_three_digits(seconds)} s"
 
 
+def operations_text(operations: float) -> str:
+    """Floating-point operations in FLOP, kFLOP to TFLOP with three digits: ``22.5 GFLOP``."""
+    if operations < 999.5:
+        return f"{operations:.0f} FLOP"
+    for unit in ("kFLOP", "MFLOP", "GFLOP", "TFLOP"):
+        operations /= 1000
+        if operations < 999.5 or unit == "TFLOP":
+            return f"{_three_digits(operations)} {unit}"
+    raise AssertionError("unreachable")
+
+
 def plural_text(number: int, noun: str, several: str = "") -> str:
     """A count with its noun: ``1 node``, ``2 nodes``."""
     return f"{count_text(number)} {noun if number == 1 else several or noun + 's'}"

@@ -32,6 +32,7 @@ MESSAGES = Map(
             "only {left} of the budget of {budget} left; --validate full runs it", "--validate full"
         ),
         "too_large": Message("the values between the kernels are {size}, more than the {limit} that are kept"),
+        "no_kernel": Message("no kernel is left whose result could be compared"),
         "only_full": Message("left out: --validate full compares what every kernel gives", "--validate full"),
         # The dry run.
         "equal": Message("{outputs}, {runs}: {error}; {original} against the compiled graph in {evaluator}"),

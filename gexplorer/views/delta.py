@@ -12,6 +12,7 @@ What is left of the new bytes after the last copy ends the target. ``widgets/src
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +38,11 @@ def difference(source: bytes, target: bytes) -> bytes:
     found, places = _anchors(source, target)
     runs, moves, fresh = bytearray(), bytearray(), bytearray()
     copied = ahead = 0  # how much of the target there is, and by how much the source is ahead of it
-    while (at := int(np.searchsorted(found, copied))) < len(found):
-        here = int(found[at])
+    here_of, place_of = found.data, places.data
+    while (at := bisect_left(here_of, copied)) < len(here_of):
+        here = here_of[at]
         length = _alike_from(source, here + ahead, target, here)
-        shift = ahead if length >= _ANCHOR_BYTES else int(places[at]) - here
+        shift = ahead if length >= _ANCHOR_BYTES else place_of[at] - here
         if shift != ahead:
             length = _alike_from(source, here + shift, target, here)
         back = _alike_before(source, here + shift, target, here, here - copied)
@@ -138,7 +140,9 @@ def _alike_before(one: bytes, at: int, other: bytes, here: int, most: int) -> in
 
 
 def _first_unlike(one: bytes, other: bytes) -> int:
-    return int(np.argmax(np.frombuffer(one, np.uint8) != np.frombuffer(other, np.uint8)))
+    """Where two runs of bytes that are not equal differ first."""
+    unlike = int.from_bytes(one, "little") ^ int.from_bytes(other, "little")
+    return ((unlike & -unlike).bit_length() - 1) // 8  # by its lowest bit
 
 
 def _number(data: bytearray, number: int) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from gexplorer.articles.row import all_rows
 from gexplorer.render.terminal_articles import print_articles
-from gexplorer.views.articles import article_row
 from tests.articles.test_articles import computed
 
 
@@ -80,12 +79,12 @@ def test_a_dynamic_build_is_as_much_slower_as_the_article_says_only_where_kernel
     assert 0.05 * step_us < row["kernels"] * row["tiling_us"] < 0.10 * step_us
 
 
-@pytest.mark.parametrize("number", [9, 20, 21, 22, 27, 28])
+@pytest.mark.parametrize("number", [1, 3, 4, 9, 10, 16, 17, 20, 21, 22, 24, 25, 26, 27, 28, 29])
 def test_a_row_is_plain_data_and_fits_80_columns(number, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     claim = next(row for row in all_rows() if row.row == number)()
     monkeypatch.setattr(claim, "compute", lambda: computed(number))
-    data = article_row(claim)
+    data = claim.as_dict()
     assert json.loads(json.dumps(data)) == data
     print_articles([data])
     shown = capsys.readouterr().out

@@ -34,6 +34,10 @@ def jupyter(tmp_path_factory):
     from tests.browser.lab_server import lab_server
 
     folder, settings = tmp_path_factory.mktemp("books"), tmp_path_factory.mktemp("settings")
+    # As "Settings > Save Widget State Automatically": without it, JupyterLab keeps nothing of any widget.
+    own = settings / "jupyter_config_dir" / "lab" / "user-settings" / "@jupyter-widgets" / "jupyterlab-manager"
+    own.mkdir(parents=True)
+    (own / "plugin.jupyterlab-settings").write_text('{"saveState": true}')
     with lab_server(folder, settings) as address:
         yield address, folder
 

@@ -36,7 +36,7 @@ class Listener:
     def __init__(self, page, address):
         self.page, self.address = page, address
         self.errors, self.outside = [], []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
         page.on("console", self._hear)
         page.on("request", self._see)
 
@@ -54,25 +54,41 @@ class Notebook(Listener):
 
     def open(self, name):
         """Opens it in JupyterLab, alone: that remembers what was open."""
-        self.page.goto(f"{self.address}/lab/tree/{name}?reset")
-        self.page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
+        self._go(f"lab/tree/{name}?reset", name)
 
     def open_in_notebook_7(self, name):
-        self.page.goto(f"{self.address}/notebooks/{name}")
-        self.page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
+        self._go(f"notebooks/{name}", name)
 
-    def run_cell(self, number):
-        """Runs a cell; a key that comes before the kernel is there is lost without a word, so it may come again."""
-        cell = self.page.locator(".jp-CodeCell").nth(number)
-        prompt = cell.locator(".jp-InputPrompt")
+    def _go(self, path, name):
+        self.page.goto(f"{self.address}/{path}")
+        self.page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=90_000)
+        until(lambda: self.kernel(name).get("execution_state") == "idle", "the kernel is there", 90)
+
+    def kernel(self, name):
+        """What the server says of the kernel of a notebook; nothing where it has none."""
+        with urllib.request.urlopen(f"{self.address}/api/sessions") as answer:
+            return next((one["kernel"] for one in json.load(answer) if one["path"] == name), {})
+
+    def post(self, path):
+        urllib.request.urlopen(urllib.request.Request(f"{self.address}/api/{path}", method="POST")).close()
+
+    def run_cell(self, number, *, is_long=False):
+        """Runs a cell to its end, or, where that is long, begins to.
+
+        A key is lost without a word while the page still waits for its kernel, so it may come again.
+        """
+        prompt = self.cell(number).locator(".jp-InputPrompt")
         before = prompt.inner_text()
-        for _ in range(60):
-            cell.locator(".cm-content").click()
+        for _ in range(30):
+            self.cell(number).locator(".cm-content").click()
             self.page.keyboard.press("Control+Enter")
-            end = time.monotonic() + 1.5
+            end = time.monotonic() + 2
             while time.monotonic() < end:
-                if prompt.inner_text() != before:
+                now = prompt.inner_text()
+                if (now != before and re.search(r"\d", now)) or (is_long and "*" in now):
                     return
+                if "*" in now:
+                    end = time.monotonic() + 2
                 time.sleep(0.02)
         raise AssertionError(f"cell {number} never ran")
 
@@ -84,13 +100,6 @@ class Notebook(Listener):
         found = outputs.filter(has_text=text).first  # a bar that was taken back may stand before it
         found.wait_for(timeout=timeout)
         return found.inner_text()
-
-    def sessions(self):
-        with urllib.request.urlopen(f"{self.address}/api/sessions") as answer:
-            return json.load(answer)
-
-    def post(self, path, method="POST"):
-        urllib.request.urlopen(urllib.request.Request(f"{self.address}/api/{path}", method=method)).close()
 
 
 def until(condition, what, seconds=60):

@@ -1,10 +1,10 @@
 """The built modules under anywidget's contract alone, without any notebook: what VS Code, Colab and others give them.
 
 Covered: a module from a blob; a model with no more than the documented methods, binary parts as views into larger
-buffers; a shadow root (marimo); a frame of a foreign, opaque origin under a policy that allows no request at all (Colab's
-frames and VS Code's web view allow more); several views of one model; ends that leave nothing behind. Not covered: how
-VS Code and Colab bring the module and the messages there, their themes beyond the classes of ``body``, and how long
-their messages take.
+buffers; a shadow root (marimo); a frame of a foreign, opaque origin under a policy that allows no request at all (the
+frames of Colab and the web view of VS Code may more); several views of one model; ends that leave nothing behind. Not
+covered: how VS Code and Colab bring the module and the messages there, their themes beyond the classes of ``body``, and
+how long their messages take.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def host(browser):
 
 # One model of the parts, with a view in every element that is named; `window.ends` ends them.
 BEGIN = """async ([given, names, where, state]) => {
-    window.model = makeModel(given.parts, given.later, {height: 760, theme: 'auto', selection: {}, static: '', ...state});
+    const begin = {height: 760, theme: 'auto', selection: {}, static: '', ...state};
+    window.model = makeModel(given.parts, given.later, begin);
     window.ends = [];
     for (const module of await Promise.all(names.map(name => load(given.modules[name]))))
         for (const el of where.map(one => document.querySelector(one)))
@@ -104,7 +105,7 @@ def test_importing_changes_nothing(host, given):
         given["modules"],
     )
     # No `initialize`: nothing belongs to the model rather than to a view of it.
-    assert found == {"exported": dict.fromkeys(MODULES, ["default", "render"]), "same": True, "held": []}
+    assert found == {"exported": {name: ["default", "render"] for name in MODULES}, "same": True, "held": []}
 
 
 def test_a_frame_that_may_nothing(host, given):

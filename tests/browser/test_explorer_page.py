@@ -22,15 +22,21 @@ HOSTILE = [
 ]
 
 
-def carried(made):
-    return {name: zipped(made.parts[name]) for name in made.parts}
+def carried(made, names=None):
+    return {name: zipped(made.parts[name]) for name in names or made.parts}
 
 
-def page_of(compilation, variants=None):
-    """The page with the document inside, as widgets/README.md says; variants are compilations by their changes' key."""
+def page_of(compilation, variants=None, parts=None):
+    """The page with the document inside, as widgets/README.md says.
+
+    Args:
+        compilation: what is shown.
+        variants: compilations by their changes' key.
+        parts: names of the parts that it carries; all of them by default.
+    """
     made = document(compilation)
     others = {key: carried(document(other, previous=made)) for key, other in (variants or {}).items()}
-    data = json.dumps({"parts": carried(made), "variants": others}).replace("<", "\\u003c")
+    data = json.dumps({"parts": carried(made, parts), "variants": others}).replace("<", "\\u003c")
     script, sheet = (STATIC / "report.js").read_text("utf-8"), (STATIC / "gexplorer.css").read_text("utf-8")
     script_hash, sheet_hash = (base64.b64encode(hashlib.sha256(x.encode()).digest()).decode() for x in (script, sheet))
     policy = f"default-src 'none'; script-src 'sha256-{script_hash}'; style-src 'sha256-{sheet_hash}'; img-src data:"
@@ -291,39 +297,6 @@ def test_a_link_opens_what_it_names(show, compiled):
     until(page, f"JSON.stringify(gexplorer.store.cursor) === '{{\"step\":{step}}}'")
 
 
-def test_boxes_open_by_pointer_and_by_key(show):
-    page = show()
-    closed = """() => { const g = gexplorer.explorer.graph, s = g.stage.scene;
-        const {k, x, y} = g.camera, top = i => (s.y[i] - s.h[i] / 2) * k + y;
-        const i = s.open.findIndex((open, i) => open && top(i) > 0);
-        return [s.path[i], s.x[i] - s.w[i] / 2, s.y[i] - s.h[i] / 2, k, x, y]; }"""
-    path, left, top, k, x, y = page.evaluate(closed)
-    box = page.locator(".gx-canvas").bounding_box()
-    page.mouse.click(box["x"] + (left + 12) * k + x, box["y"] + (top + 14) * k + y)
-    is_open = "path => gexplorer.explorer.graph.stage.scene.open[gexplorer.explorer.graph.stage.ofPath(path)]"
-    assert page.evaluate(is_open, path) == 0
-    page.evaluate("path => { const g = gexplorer.explorer.graph; g.open(g.stage.ofPath(path)); }", path)
-    assert page.evaluate(is_open, path) == 1
-
-
-def test_no_two_boxes_overlap_however_many_are_open(show):
-    page = show("#step=shape_folding")
-    overlap = page.evaluate(
-        """() => { const g = gexplorer.explorer.graph, st = g.stage;
-            for (let round = 0; round < 8; round++) { const s = st.scene;
-                for (let i = 0; i < s.count; i++) if (s.member[i] < 0) st.openness.open.set(s.path[i], true);
-                st.rebuild(); }
-            const s = st.scene, bad = [];
-            for (let a = 0; a < s.count; a++) for (let b = a + 1; b < s.count; b++) {
-                if (s.parent[a] !== s.parent[b] || !s.status[a] || !s.status[b]) continue;
-                const over = (at, size) => Math.abs(at[a] - at[b]) < (size[a] + size[b]) / 2 - 1;
-                if (over(s.x, s.w) && over(s.y, s.h)) bad.push([a, b]); }
-            return [s.count, bad]; }"""
-    )
-    assert overlap[0] > 40
-    assert overlap[1] == []
-
-
 def test_nothing_is_wider_than_the_screen_and_sides_become_drawers(show):
     page = show(width=700)
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
@@ -389,7 +362,13 @@ def test_a_table_stands_behind_the_picture(show):
     until(page, "document.querySelectorAll('.gx-graph tbody tr').length > 3")
     page.keyboard.press("t")
     assert page.locator(".gx-node-table").is_visible()
-    page.locator(".gx-node-table .gx-link").first.click()
+    link = page.locator(".gx-node-table .gx-link").first
+    link.focus()
+    page.keyboard.press("Enter")
+    member = link.get_attribute("data-member")
+    page.evaluate("gexplorer.explorer.graph.canvas.removeAttribute('aria-label')")
+    until(page, "gexplorer.explorer.graph.canvas.hasAttribute('aria-label')")  # it has been written again
+    assert page.evaluate("document.activeElement.dataset.member") == member, "the focus stays in its row"
     page.keyboard.press("t")
     assert page.locator(".gx-graph-host .gx-hidden").count() == 1
 
@@ -467,76 +446,3 @@ def test_a_carried_variant_is_shown_and_compared(show, compiled, tmp_path):
     page.get_by_role("button", name="Reset").click()
     until(page, "gexplorer.store.work === null && !Object.keys(gexplorer.store.changes).length")
     until(page, f"document.querySelector('.gx-figure-value > span:last-child').textContent === '{before}'")
-
-
-@pytest.fixture
-def widget_page(browser):
-    """A page that widgets' modules can be taken into, as a notebook does."""
-    page = browser.new_page(viewport={"width": 900, "height": 800})
-    kinds = {"js": "text/javascript", "css": "text/css"}
-
-    def serve(route):
-        name = route.request.url.split("/", 3)[3]
-        start = '<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="gexplorer.css"><body>'
-        body = (STATIC / name).read_text("utf-8") if name else start
-        route.fulfill(body=body, content_type=kinds.get(name.rsplit(".", 1)[-1], "text/html"))
-
-    page.route("http://explorer.test/**", serve)
-    page.goto("http://explorer.test/")
-    yield page
-    page.close()
-
-
-@pytest.mark.parametrize("script", ["explorer.js", "panel-graph.js"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_widget_made_before_it_is_part_of_the_page_has_its_colours_and_size(widget_page, script, theme):
-    """As JupyterLab does it, sometimes: it renders into an element that it attaches later."""
-    found = widget_page.evaluate(
-        """async ([script, theme]) => {
-            const traits = {theme, height: 600}, sent = [];
-            const model = {get: name => traits[name], set() {}, save_changes() {}, on() {}, off() {},
-                send: message => sent.push(message.type)};
-            const el = document.createElement('div'), widget = (await import('/' + script)).default;
-            const end = widget.render({model, el});
-            await new Promise(done => setTimeout(done, 50));
-            document.body.append(el);
-            await new Promise(done => setTimeout(done, 300));
-            const canvas = el.querySelector('.gx-canvas'), one = canvas.getContext('2d');
-            const colour = [...one.getImageData(3, 3, 1, 1).data].slice(0, 3);
-            const wanted = getComputedStyle(canvas).getPropertyValue('--gx-sunken').trim();
-            const {width, height} = canvas.getBoundingClientRect();
-            end();
-            return {sent, wanted, width, height, left: el.children.length,
-                colour: '#' + colour.map(v => v.toString(16).padStart(2, '0')).join('')}; }""",
-        [script, theme],
-    )
-    assert found["sent"] == ["ready"]
-    assert found["colour"] == found["wanted"] == {"light": "#f8f9fb", "dark": "#11161d"}[theme]
-    assert 200 < found["width"] <= 900
-    assert 150 < found["height"] <= 600
-    assert found["left"] == 0
-
-
-def test_a_panel_by_itself_asks_for_what_is_made_on_demand(widget_page, compiled):
-    made = document(compiled)
-    parts = {name: base64.b64encode(made.parts[name]).decode() for name in ("head", "nodes", "steps", "kernel")}
-    found = widget_page.evaluate(
-        """async parts => {
-            const sent = [], heard = {};
-            const model = {get: name => ({height: 420})[name], set() {}, save_changes() {}, off() {},
-                on: (name, act) => { heard[name] = act; }, send: message => sent.push(message)};
-            const send = names => heard['msg:custom']({type: 'parts', names},
-                names.map(name => new DataView(Uint8Array.from(atob(parts[name]), c => c.charCodeAt(0)).buffer)));
-            const el = document.createElement('div');
-            document.body.append(el);
-            (await import('/panel-kernel.js')).default.render({model, el});
-            await new Promise(done => setTimeout(done, 100));
-            send(['head', 'steps', 'nodes']);
-            const waiting = el.textContent;
-            send(['kernel']);
-            return {sent, waiting, lines: el.querySelectorAll('.gxt-lines li').length}; }""",
-        parts,
-    )
-    assert found["sent"] == [{"type": "ready"}, {"type": "ask", "part": "kernel"}]
-    assert "waiting for the numbers" in found["waiting"]
-    assert found["lines"] > 3

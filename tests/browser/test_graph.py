@@ -4,6 +4,8 @@ import pytest
 
 import gexplorer as gx
 from gexplorer.layout import scenes
+from gexplorer.views.explorer.numbering import Numbering
+from tests import hostile_names
 
 MODEL = "bert-base:layers=4"
 
@@ -16,8 +18,9 @@ SPOT = """([box, sx, sy, dx, dy]) => {
 BOXES = """() => { const g = gexplorer.explorer.graph, s = g.stage.scene, {nodes, values} = gexplorer.store.parts;
     const text = (at, of = nodes) => of.strings[at];
     return [...s.member].map((m, box) => ({box, node: m, path: s.path[box], open: s.open[box], parent: s.parent[box],
-        name: m >= 0 ? text(nodes.name[m]) : s.end[box] >= 0 ? text(values.name[s.end[box]], values) : g.labels.full(box),
-        end: s.end[box], type: m >= 0 ? text(nodes.type[m]) : '', depth: s.depth[box], times: g.labels.times(box)})); }"""
+        name: m >= 0 ? text(nodes.name[m]) : s.end[box] >= 0 ? text(values.name[s.end[box]], values)
+            : g.labels.full(box),
+        end: s.end[box], type: m >= 0 ? text(nodes.type[m]) : '', times: g.labels.times(box)})); }"""
 OVERLAPS = """() => { const s = gexplorer.explorer.graph.stage.scene, found = [];
     const apart = (at, size, a, b) => Math.abs(at[a] - at[b]) >= (size[a] + size[b]) / 2 - 1;
     const inside = (at, size, a, b) => Math.abs(at[a] - at[b]) <= (size[b] - size[a]) / 2;
@@ -64,6 +67,21 @@ def cursor(page):
     return page.evaluate("gexplorer.store.cursor")
 
 
+def node_of(page, name):
+    """The last version of a node."""
+    return page.evaluate(
+        "name => { const n = gexplorer.store.parts.nodes; return n.name.lastIndexOf(n.strings.indexOf(name)); }",
+        name,
+    )
+
+
+def text_of(page, value, column):
+    return page.evaluate(
+        "([value, column]) => { const v = gexplorer.store.parts.values; return v.strings[v[column][value]]; }",
+        [value, column],
+    )
+
+
 def inspected(page):
     return page.locator(".gx-name").first.inner_text()
 
@@ -79,10 +97,9 @@ def test_a_fused_kernel_opens_in_place_and_its_operators_are_the_nodes_that_they
     assert len(boxes(page)) == before + len(body)
     assert len(inside) == len(body) > 3
     assert page.evaluate(OVERLAPS) == []
-    source = {node.name: node for step in compiled.steps for node in step.before}
+    nodes = Numbering(compiled.steps).nodes
     for one, operator in zip(inside, body, strict=True):
-        assert source[one["name"]].op == operator.op
-        assert source[one["name"]].origin == operator.origin
+        assert (nodes[one["node"]].op, nodes[one["node"]].origin) == (operator.op, operator.origin)
     chosen = next(one for one in inside if one["type"].startswith("Softmax"))
     press(page, chosen["box"])
     assert cursor(page) == {"node": chosen["node"]}
@@ -93,6 +110,38 @@ def test_a_fused_kernel_opens_in_place_and_its_operators_are_the_nodes_that_they
     assert len(boxes(page)) == before
     # What was chosen in it is now where its kernel is.
     assert page.evaluate("node => gexplorer.explorer.graph.stage.box(node)", chosen["node"]) == kernel["box"]
+
+
+def test_boxes_open_by_pointer_and_by_key(page):
+    closed = """() => { const g = gexplorer.explorer.graph, s = g.stage.scene;
+        const {k, x, y} = g.camera, top = i => (s.y[i] - s.h[i] / 2) * k + y;
+        const i = s.open.findIndex((open, i) => open && top(i) > 0);
+        return [s.path[i], s.x[i] - s.w[i] / 2, s.y[i] - s.h[i] / 2, k, x, y]; }"""
+    path, left, top, k, x, y = page.evaluate(closed)
+    box = page.locator(".gx-canvas").bounding_box()
+    page.mouse.click(box["x"] + (left + 12) * k + x, box["y"] + (top + 14) * k + y)
+    is_open = "path => gexplorer.explorer.graph.stage.scene.open[gexplorer.explorer.graph.stage.ofPath(path)]"
+    assert page.evaluate(is_open, path) == 0
+    page.evaluate("path => { const g = gexplorer.explorer.graph; g.open(g.stage.ofPath(path)); }", path)
+    assert page.evaluate(is_open, path) == 1
+
+
+def test_no_two_boxes_overlap_however_many_are_open(opened, file):
+    page = opened(file, "#step=shape_folding")
+    overlap = page.evaluate(
+        """() => { const g = gexplorer.explorer.graph, st = g.stage;
+            for (let round = 0; round < 8; round++) { const s = st.scene;
+                for (let i = 0; i < s.count; i++) if (s.member[i] < 0) st.openness.open.set(s.path[i], true);
+                st.rebuild(); }
+            const s = st.scene, bad = [];
+            for (let a = 0; a < s.count; a++) for (let b = a + 1; b < s.count; b++) {
+                if (s.parent[a] !== s.parent[b] || !s.status[a] || !s.status[b]) continue;
+                const over = (at, size) => Math.abs(at[a] - at[b]) < (size[a] + size[b]) / 2 - 1;
+                if (over(s.x, s.w) && over(s.y, s.h)) bad.push([a, b]); }
+            return [s.count, bad]; }"""
+    )
+    assert overlap[0] > 40
+    assert overlap[1] == []
 
 
 def test_an_open_kernel_stays_open_from_step_to_step_and_in_the_next_layer(page):
@@ -129,10 +178,9 @@ def test_a_repeated_block_opens_and_shows_one_of_those_alike(page, compiled):
 
 
 def test_choosing_a_node_of_the_third_layer_opens_the_third(page, compiled):
-    layers = [name for name, node in compiled.graph.nodes.items() if node.op == "FlashAttentionScore"]
-    node = page.evaluate(
-        "name => { const n = gexplorer.store.parts.nodes; return n.name.lastIndexOf(n.strings.indexOf(name)); }", layers[2]
-    )
+    layers = [node.name for node in compiled.graph.order if node.op == "FlashAttentionScore"]
+    assert box_of(page, type="FlashAttentionScore")["name"] == layers[0]
+    node = node_of(page, layers[2])
     page.evaluate("node => gexplorer.store.move({node})", node)
     shown = box_of(page, type="FlashAttentionScore")
     assert shown["name"] == layers[2]
@@ -164,15 +212,11 @@ def test_a_stub_leads_to_what_writes_its_value(page, compiled):
     view = page.evaluate("({...gexplorer.explorer.graph.camera.view})")
     page.mouse.click(*stub["at"])
     assert cursor(page) == {"value": stub["value"]}
-    name = page.evaluate("v => { const {values} = gexplorer.store.parts; return values.strings[values.name[v]]; }", stub["value"])
+    name = text_of(page, stub["value"], "name")
     assert name in page.locator(".gx-inspector-body").inner_text()
     maker = compiled.graph.producer(name)
     assert maker.name in tip
-    there = page.evaluate(
-        "name => { const n = gexplorer.store.parts.nodes, st = gexplorer.explorer.graph.stage;"
-        " return st.box(n.name.lastIndexOf(n.strings.indexOf(name))); }",
-        maker.name,
-    )
+    there = page.evaluate("node => gexplorer.explorer.graph.stage.box(node)", node_of(page, maker.name))
     assert there != stub["box"]
     assert page.evaluate("({...gexplorer.explorer.graph.camera.view})") != view
     assert page.evaluate(SEEN, there)
@@ -192,8 +236,7 @@ def test_an_input_is_chosen_by_its_box_and_read_in_the_inspector(page, compiled)
         assert cursor(page) == {"value": pill["end"]}
         words = page.locator(".gx-inspector-body").inner_text()
         assert name in words
-        shape = page.evaluate("v => { const {values} = gexplorer.store.parts; return values.strings[values.shape[v]]; }", pill["end"])
-        assert shape in words
+        assert text_of(page, pill["end"], "shape") in words
 
 
 def test_keys_go_from_an_input_down_the_lines_and_back(page):
@@ -213,7 +256,8 @@ def test_what_was_not_laid_out_in_advance_stands_in_rows_with_its_lines(opened, 
     page = opened(compiled.report(tmp_path / "rows.html", variants="none"))
     missing = page.evaluate("gexplorer.store.parts.scenes.containers.filter(one => one.template < 0).length")
     assert missing > 10
-    page.evaluate("gexplorer.store.move({step: gexplorer.store.parts.steps.steps.find(s => s.name === 'gelu').index})")
+    step = next(step.index for step in compiled.steps if step.name == "identity_elimination")
+    page.evaluate("step => gexplorer.store.move({step})", step)
     found = page.evaluate(
         """() => { const g = gexplorer.explorer.graph, st = g.stage, {scenes} = gexplorer.store.parts;
             const opened = [];
@@ -233,3 +277,30 @@ def test_what_was_not_laid_out_in_advance_stands_in_rows_with_its_lines(opened, 
     assert any(one["lines"] > 2 for one in found)
     assert all(one["down"] for one in found)
     assert page.evaluate(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_hostile_names_are_text_in_tips_table_and_inputs(opened, tmp_path, fused):
+    """Every box is pointed at and pressed, the table shown: no name becomes part of the page."""
+    compiled = gx.compile(hostile_names.model(), fusion={"elementwise_chain": fused})
+    page = opened(compiled.report(tmp_path / "hostile.html", variants="none"))
+    for one in boxes(page):
+        if fused and one["path"]:
+            page.evaluate("box => gexplorer.explorer.graph.open(box)", one["box"])
+    said = set()
+    for one in boxes(page):
+        if one["open"]:
+            continue
+        page.mouse.move(*page.evaluate(SPOT, [one["box"], 0, 0, 0, 0]))
+        said.update(page.locator(".gx-graph .gx-tip > div").all_text_contents())
+        press(page, one["box"])
+    page.keyboard.press("t")
+    table = page.locator(".gx-node-table").inner_text()
+    short = [name for name in hostile_names.NAMES if len(name) < 100]
+    assert set(short) <= said
+    assert any(name in table for name in short)
+    assert page.evaluate("document.querySelectorAll('img, [onmouseover]').length") == 0
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    lengths = [len(line) for line in said]
+    assert max(lengths) < 400, "10,000 characters are cut in a tip"

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
+import urllib.request
 
 import pytest
 
 pytest.importorskip("jupyterlab", reason="JupyterLab is not installed (the extra 'lab')")
 pytest.importorskip("nbformat", reason="nbformat is not installed")
 
-from tests.browser.notebook_page import GROUND, Notebook, figure, light_share, until, write_notebook  # noqa: E402
+from tests.browser.notebook_page import GROUND, Notebook, figure, light_share, until, write_notebook
 
 CELLS = (
     "import gexplorer as gx\ne = gx.compile('bert-base').explore(height=800)\ne",
     "from gexplorer.jupyter.controls import Controls\ne.wait(60); controls = Controls(e); controls",
     "c = e.compilation; print('rule', c.options.fusion, 'kernels', c.summary()['graph']['kernels'], e.selection)",
     "e.selection = {'step': 'flash_attention', 'rewrite': 2}",
+    """import ipywidgets
+below = ipywidgets.Output()
+def tell(change):
+    node = change["new"].get("node")
+    if node is not None:
+        with below:
+            below.clear_output()
+            print("chosen:", node)
+e.observe(tell, names="selection")
+below""",
+    "e.selection = {'node': 'node_linear'}",
 )
 
 
@@ -69,12 +81,21 @@ def test_a_rule_is_ticked_off_and_everything_follows(lab, tmp_path):
     lab.run_cell(2)
     assert "'rewrite': 4" in lab.output(2, "'rewrite': 4")
 
+    # The guide's recipe: a function is told what is chosen, by Python and on the page.
+    lab.run_cell(4)
+    lab.run_cell(5)
+    lab.output(4, "chosen: node_linear")
+    page.locator("canvas.gx-canvas").first.press("j")
+    until(lambda: not lab.output(4, "chosen:").endswith("node_linear"), "Python is told of the next node")
+
     page.screenshot(path=tmp_path / "lab.png")
 
-    # The tour that ``gexplorer lab`` opens.
+    # The tour that ``gexplorer lab`` opens, and that its address leads to without a browser of its own.
+    with urllib.request.urlopen(lab.address) as answer:
+        assert answer.url == f"{lab.address}/lab/tree/01_tour.ipynb"
     lab.open("01_tour.ipynb")
     assert "A tour in ten minutes" in page.locator(".jp-MarkdownOutput h1").first.inner_text()
     lab.run_cell(0)
-    assert re.search(r"validation +\d+ steps", lab.output(0, "validation"))
+    assert re.search(r"1,060 nodes of the file -> \d+ kernels", lab.output(0, "kernels"))
     assert lab.outside == []
     assert lab.errors == []

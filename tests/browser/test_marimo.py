@@ -1,4 +1,4 @@
-"""The explorer in marimo, which renders it in a shadow root: it draws, a rule is ticked off, cells follow the selection."""
+"""The explorer in marimo, in a shadow root: it draws, a rule is ticked off, cells follow the selection, a bar shows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("marimo", reason="marimo is not installed (the extra 'dev')")
 
-from tests.browser.lab_server import marimo_server  # noqa: E402
-from tests.browser.notebook_page import GROUND, Listener, figure, nodes_of_graph, switch, until  # noqa: E402
+from tests.browser.lab_server import marimo_server
+from tests.browser.notebook_page import GROUND, Listener, figure, nodes_of_graph, switch, until
 
-BOOK = '''import marimo
+BOOK = """import marimo
 
 app = marimo.App(width="full")
 
@@ -41,6 +41,33 @@ def _(mo):
 
 
 @app.cell
+def _(mo):
+    slowly = mo.ui.run_button(label="compile slowly")
+    slowly
+    return (slowly,)
+
+
+@app.cell
+def _(gx, slowly):
+    import time
+
+    from immutables import Map
+
+    class Slow(gx.Pass):
+        name, order, messages, seconds = "slow", 500, Map(), 1.2
+
+        def run(self, draft, log, context):
+            time.sleep(self.seconds if slowly.value else 0)
+
+    class Later(Slow):
+        name, order, seconds = "later", 501, 2.0
+
+    gx.register(Slow), gx.register(Later)
+    print(gx.compile("mlp:small=true"))
+    return
+
+
+@app.cell
 def _(button, explorer):
     if button.value:
         explorer.selection = {"step": "gelu"}
@@ -49,7 +76,14 @@ def _(button, explorer):
 
 if __name__ == "__main__":
     app.run()
-'''
+"""
+
+
+# Counts every bar that is ever shown.
+BARS = """window.bars = 0; new MutationObserver(changes => {
+    for (const {addedNodes} of changes) for (const node of addedNodes)
+        if (node.matches?.('marimo-progress') || node.querySelector?.('marimo-progress')) bars++;
+}).observe(document.documentElement, {childList: true, subtree: true})"""
 
 
 @pytest.fixture
@@ -61,6 +95,7 @@ def book(browser, tmp_path):
         context = browser.new_context(viewport={"width": 1280, "height": 1000})
         opened = Listener(context.new_page(), address)
         opened.page.goto(address)
+        opened.page.evaluate(BARS)
         yield opened
         context.close()
 
@@ -81,6 +116,13 @@ def test_a_rule_is_ticked_off_and_everything_follows(book):
     assert "chosen {'step'" in said.inner_text()
     page.get_by_role("button", name="choose in Python").click()
     page.locator(".gx-chosen", has_text="gelu").first.wait_for()
+
+    # A compilation that takes longer than a second has a bar.
+    bar, before = page.locator("marimo-progress"), page.evaluate("bars")
+    page.get_by_role("button", name="compile slowly").click()
+    bar.get_by_text("later").wait_for()
+    bar.wait_for(state="detached")
+    assert page.evaluate("bars") == before + 1
 
     assert page.evaluate("document.querySelector('.gexplorer')") is None  # in its shadow root, and nowhere else
     assert [url for url in book.outside if "gexplorer" in url] == []

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("notebook", reason="Notebook 7 is not installed (the extra 'dev')")
 
-from tests.browser.notebook_page import (  # noqa: E402
+from tests.browser.notebook_page import (
     GROUND,
     Notebook,
     figure,
@@ -36,8 +36,6 @@ def book(browser, jupyter):
 
 def test_a_rule_is_ticked_off_and_everything_follows(book):
     page = book.page
-    until(lambda: book.sessions(), "a kernel has been started")
-    book.errors.clear()  # what it complains of itself, while no cell has run
     book.run_cell(0)
     page.locator(".gexplorer .gx-figure").first.wait_for(timeout=90_000)
     until(lambda: page.locator("canvas.gx-canvas").evaluate(GROUND), "the ground has the theme's colour", 30)
@@ -64,4 +62,5 @@ def test_a_rule_is_ticked_off_and_everything_follows(book):
         page.keyboard.press(key)
     assert page.locator(".jp-CodeCell").count() == cells
     assert book.outside == []
-    assert book.errors == []
+    # Notebook 7 complains of itself, in its own code, also on a page without any output.
+    assert [error for error in book.errors if "/static/notebook/" not in error] == []

@@ -112,6 +112,17 @@ def test_rules_tell_what_each_brought_and_where_it_nearly_matched(show, compiled
     assert "no RmsNorm" in page.get_by_role("row").filter(has_text="add_rms_norm").inner_text()
 
 
+def test_rules_ask_for_the_places_far_from_a_pattern_when_somebody_unfolds_them(show, compiled):
+    page = show("rules", compiled)
+    page.get_by_role("row").filter(has_text="matmul_bias").click()
+    fold = page.locator(".gxt-fold", has_text="far from its pattern")
+    assert "press to list them" in page.get_by_role("table", name="Near misses").inner_text()
+    assert {"type": "ask", "part": "far"} not in page.evaluate("sent")
+    fold.click()
+    page.get_by_role("row").filter(has_text="such as: ").first.wait_for()
+    assert {"type": "ask", "part": "far"} in page.evaluate("sent")
+
+
 def test_a_rule_is_switched_where_a_kernel_listens(show, compiled):
     page = show("rules", compiled)
     page.get_by_role("row").filter(has_text="flash_attention").get_by_role("switch").click()

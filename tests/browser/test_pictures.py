@@ -96,6 +96,55 @@ def test_no_column_of_the_tables_is_cut_at_900_px(show):
         assert wide <= room, tab
 
 
+@pytest.mark.parametrize("tab", ["Compile time", "Figures", "Rules"])
+def test_in_a_narrow_cell_columns_give_way_and_are_told_by_the_title_of_the_first(show, tab):
+    """640 px, as in a notebook beside its list of files."""
+    table = "[role=tabpanel]:visible [role=table]:visible"
+    seen = {}
+    for width in (1280, 640):
+        page = show(width, 700)
+        page.get_by_role("tab", name=tab, exact=True).click()
+        wide, room = page.locator(table).first.evaluate("t => [t.scrollWidth, t.clientWidth]")
+        assert wide <= room, width
+        heads = page.locator(table).first.locator("[role=columnheader]").all_inner_texts()
+        seen[width] = [head.split(" ▾")[0] for head in heads]
+    left_out = set(seen[1280]) - set(seen[640])
+    assert left_out
+    told = page.locator(f"{table} [role=row][aria-rowindex='2'] [role=cell]").first.get_attribute("title")
+    assert all(f"{head}: " in told for head in left_out)
+
+
+def test_places_far_from_a_pattern_are_listed_where_somebody_unfolds_them(show):
+    page = show()
+    page.get_by_role("tab", name="Rules", exact=True).click()
+    page.evaluate("gexplorer.store.move({rule: 'matmul_bias'})")
+    fold = page.locator("[role=tabpanel]:visible .gxt-fold", has_text="far from its pattern")
+    counted = int(fold.inner_text().split()[1])
+    assert page.get_by_text(f"{counted} far from its pattern").count()
+    rows = page.get_by_role("table", name="Near misses").locator("[role=row][data-row]")
+    before = rows.count()
+    fold.click()
+    kinds = [row.locator("[role=cell]").first.inner_text() for row in rows.all()[before:]]
+    assert sum(int(kind.split(" ×")[0]) for kind in kinds) == counted
+    rows.nth(before).click()
+    assert page.evaluate("gexplorer.store.cursor.node") >= 0
+    assert "gexplorer why bert-base:layers=2" in page.locator(".gxt-heading .gx-mono").first.inner_text()
+
+
+def test_a_compulsory_line_far_above_the_bars_is_cut_and_says_how_high_it_is(show):
+    page = show()
+    draw = """most => { const {cost} = gexplorer.store.parts;
+        const least = cost.hbm_bytes.map((x, i) => i ? x : most * Math.max(...cost.hbm_bytes));
+        gexplorer.store.receive({cost: {...cost, compulsory_bytes: least}});
+        const said = [], plain = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (...all) { said.push(all[0]); plain.apply(this, all); };
+        return new Promise(done => setTimeout(() => {
+            CanvasRenderingContext2D.prototype.fillText = plain; done(said.join('|')); }, 300)); }"""
+    look(page, "Traffic")
+    assert "compulsory goes up to" not in page.evaluate(draw, 2)
+    assert "▲ compulsory goes up to" in page.evaluate(draw, 40)
+
+
 def test_a_plan_that_does_not_hold_is_named_and_hatched(show):
     page = show()
     look(page, "Memory")

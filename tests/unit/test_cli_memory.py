@@ -115,6 +115,15 @@ def test_sizes_and_offsets_are_aligned():
     assert json.loads(run("plan", "p.csv", "--alignment", "64", "--json", "-"))["pool_bytes"] == 192
 
 
+def test_a_plan_that_was_written_is_planned_anew(folder):
+    run("plan", "p.csv", "--memory", "none", "-o", "out.csv")
+    assert json.loads(run("plan", "out.csv", "--json", "-"))["pool_bytes"] == 220, "its offsets are kept"
+    flags = ("--ignore-offsets", "--memory", "exact", "--alignment", "8")
+    anew = json.loads(run("plan", "out.csv", *flags, "--json", "-"))
+    assert anew["pool_bytes"] == 128, "offsets that are no multiples of 8 do not matter then"
+    assert anew["proved_optimal"]
+
+
 def test_a_plan_that_was_written_is_read_back_and_keeps_its_offsets():
     first = json.loads(run("plan", "p.csv", "--json", "-", "-o", "out.csv"))
     again = json.loads(run("plan", "out.csv", "--memory", "greedy_by_size", "--json", "-"))
@@ -142,7 +151,11 @@ def test_what_cannot_be_done_is_a_failure_with_one_line(folder):
     (folder / "p.csv").write_text("id,lower,upper,size,offset\na,0,4,100,0\nb,2,8,100,50\n")
     refused("plan", "p.csv")
     (folder / "p.csv").write_text("id,lower,upper,size,offset\na,0,4,100,0\n")
-    assert refused("plan", "p.csv", "--memory", "best_fit").startswith("memory: best_fit cannot pin")
+    line = refused("plan", "p.csv", "--memory", "best_fit")
+    assert line.startswith("memory: best_fit cannot pin")
+    assert line.endswith("--ignore-offsets places every buffer anew")
+    (folder / "p.csv").write_text("id,lower,upper,size\na,0,4,100\n")
+    assert refused("plan", "p.csv", "--memory", "no_such_planner").count("--ignore-offsets") == 0
 
 
 BAD = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
+import tomllib
 from pathlib import Path
 
 import onnx
@@ -14,9 +14,13 @@ from click.testing import CliRunner
 import gexplorer
 import gexplorer.passes.fusion.rules
 from gexplorer.cli import cli
+from gexplorer.cost.accuracy import published_accuracy
 from gexplorer.memory.plan import solve
 from gexplorer.memory.planners.base import Effort
+from gexplorer.memory.planners.registry import all_planners
 from gexplorer.memory.problem import make_problem
+from gexplorer.passes.manager import all_passes
+from gexplorer.passes.switches import is_rule
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -31,39 +35,104 @@ def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
 
 
-def commands() -> list[str]:
-    lines = [
-        line.partition("#")[0].strip()
-        for path in (ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md")))
-        for block in blocks(path, "sh")
-        for line in block.splitlines()
-    ]
-    return list(dict.fromkeys(line for line in lines if line.startswith("gexplorer ")))
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+BLOCKS = [
+    pytest.param(block, id=f"{path.stem}-{number}")
+    for path in (ROOT / "README.md", *GUIDES)
+    for number, block in enumerate(blocks(path, "sh"))
+    if "gexplorer " in block
+]
+# Files that a command writes where it is told to.
+WRITTEN = ("--onnx", "--json", "-o", "--csv", "--outputs", "--plot", "--trace", "--write")
 
 
-@pytest.fixture(scope="module")
-def offline_model(tmp_path_factory):
-    return gexplorer.compile("mlp:small=true,weights=random").save(tmp_path_factory.mktemp("offline") / "mlp.om")
-
-
-@pytest.mark.parametrize("command", commands())
-def test_commands_of_readme_and_guides_run(command, tmp_path, monkeypatch, offline_model):
+@pytest.mark.parametrize("block", BLOCKS)
+def test_commands_run_one_after_the_other(block, tmp_path, monkeypatch):
+    """As a reader does it: in an empty folder, from the first line of a block to its last."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.execv", lambda *_: None)  # `lab` becomes JupyterLab; test_cli_lab sees whether it does
-    if "-o mlp.om" not in command:
-        shutil.copy(offline_model, tmp_path)
-    (tmp_path / "buffers.csv").write_text("id,lower,upper,size\na,0,4,100\nb,4,8,100\nc,2,6,20\n")
+    (tmp_path / "model.onnx").write_bytes(model_of(READERS).SerializeToString())
     (tmp_path / "requests.csv").write_text("arrival_us,n\n0,1\n1000,4\n5000,13\n")
-    result = CliRunner().invoke(cli, shlex.split(command)[1:], catch_exceptions=False)
+    for line in block.splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] != ["gexplorer"]:
+            continue
+        result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
+        assert result.exit_code == 0, f"{line}\n{result.stderr}"
+        for flag in WRITTEN:
+            if flag in words and words[words.index(flag) + 1] != "-":
+                assert (tmp_path / words[words.index(flag) + 1]).stat().st_size > 0, line
+
+
+@pytest.fixture
+def invoke(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.onnx").write_bytes(model_of(READERS).SerializeToString())
+    return lambda line: CliRunner().invoke(cli, shlex.split(line)[1:], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("line", re.findall(r"`(gexplorer \w+ model\.onnx[^`]*)`", (ROOT / "README.md").read_text()))
+def test_every_question_has_an_answer(line, invoke):
+    result = invoke(line)
     assert result.exit_code == 0, result.stderr
-    for flag in ("--onnx", "--json", "-o", "--csv", "--outputs", "--plot"):
-        words = shlex.split(command)
-        if flag in words and words[words.index(flag) + 1] != "-":
-            assert (tmp_path / words[words.index(flag) + 1]).stat().st_size > 0
+    assert result.output
+
+
+def test_the_first_help_is_read_at_a_glance(invoke, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = invoke("gexplorer --help").output.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if line.endswith("...") and not line.startswith("Usage")], "a sentence is cut"
+    named = [line.split()[1] for line in lines if line.startswith("    gexplorer ")]
+    assert named
+    assert set(named) <= set(cli.commands)
+
+
+# What a reader has: a model of the reader's own.
+READERS = """
+reader (float[n, 16] x, float[16, 4] w, float[4] b) => (float[n, 4] y) {
+    product = MatMul(x, w)  sum = Add(product, b)  y = Relu(sum)
+}
+"""
 
 
 def test_there_are_commands():
-    assert len(commands()) >= 10
+    lines = [line for param in BLOCKS for line in param.values[0].splitlines()]
+    assert len([line for line in lines if line.startswith("gexplorer ")]) >= 50
+
+
+def test_python_in_the_guides_is_run():
+    """A guide with Python in it is one whose Python the tests below run."""
+    assert {path.stem for path in GUIDES if blocks(path, "python")} == set(SAID)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_commands_that_notebooks_name_exist(path):
+    named = re.findall(r"`gexplorer ([\w-]+)[^`]*`", path.read_text(encoding="utf-8"))
+    assert set(named) <= set(cli.commands), named
+    for link in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / link).exists(), link
+
+
+def test_what_the_readme_counts_is_true():
+    readme = (ROOT / "README.md").read_text()
+    passes = all_passes()
+    rules = sum(map(is_rule, passes))
+    assert f"| passes | {len(passes) - rules} general passes and {rules} fusion rules" in readme
+    assert f"{['fourteen', 'fifteen', 'sixteen'][len(all_planners()) - 14]} planners" in readme
+    accuracy = published_accuracy()
+    assert f"prints all {sum(one.n for one in accuracy.values())} points" in readme
+    gemm, conv, attention = (f"{accuracy[name].p90:.0%}".strip("%") for name in ("gemm", "conv", "flash_attention"))
+    assert gemm == attention
+    assert f"±{gemm} % for\nproducts and attention, ±{conv} % for convolutions" in readme
+    qwen = gexplorer.compile("qwen2.5-7b", validate="off")
+    assert f"from {len(qwen.steps['infer_shapes'].after):,} nodes to {len(qwen.kernels)} kernels" in readme
+
+
+def test_every_extra_is_explained():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert set(named) == set(extras)
 
 
 def test_make_targets_of_the_readme_exist():
@@ -91,16 +160,23 @@ def test_the_guide_has_the_keys_that_the_explorer_has():
     assert {key for row in rows for key in re.findall("`([^`]+)`", row)} | {"?"} == keys
 
 
-@pytest.mark.parametrize("guide", ["explorer", "torch"])
+# What the Python of each guide prints.
+SAID = {
+    "explorer": r"safe \d(.|\n)*chosen: node_linear",
+    "torch": r"\['MatMulActivation', '\w+'\]\nCompilation\(",
+}
+
+
+@pytest.mark.parametrize("guide", SAID)
 def test_python_of_the_guides_runs(guide, tmp_path, monkeypatch, capsys):
     if guide == "torch":
         pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'torch')")
         pytest.importorskip("onnxscript", reason="onnxscript is not installed (the extra 'torch')")
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks(ROOT / "docs" / "guides" / f"{guide}.md", "python")
-    exec(compile(code, f"{guide}.md", "exec"), {})
-    expected = {"explorer": r"safe \d", "torch": r"\['MatMulActivation', '\w+'\]\nCompilation\("}[guide]
-    assert re.search(expected, capsys.readouterr().out)
+    scope: dict[str, object] = {}
+    for code in blocks(ROOT / "docs" / "guides" / f"{guide}.md", "python"):
+        exec(compile(code, f"{guide}.md", "exec"), scope)
+    assert re.search(SAID[guide], capsys.readouterr().out)
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_it_says_how_far_the_work_is_and_goes_away(shown, at_once):
         assert (bar.value, bar.max, label.value) == (3, 10, "flash attention 3/10")
         assert handle.data == "shown"
     assert handle.data == {"text/plain": ""}
-    assert bar.comm is None
+    assert [widget.comm for widget in (bar, label, handle.box)] == [None, None, None]
 
 
 def test_work_that_tells_nothing_says_what_it_is(shown, at_once):

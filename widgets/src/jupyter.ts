@@ -42,6 +42,23 @@ export function whenShown(element: HTMLElement, mount: () => () => void): () => 
   };
 }
 
+/**
+ * Keys in the element are its own. JupyterLab looks for shortcuts before anybody else hears a key, and first at what has
+ * the focus ("d d" deletes the cell): only there it can be told not to. Chords, such as Ctrl+S, stay JupyterLab's: they
+ * are told again from the element around. Returns the way to stop.
+ */
+function ownKeys(element: HTMLElement): () => void {
+  const stop = new AbortController();
+  const focus = (event: FocusEvent): void => (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
+  const chord = (event: KeyboardEvent): void => {
+    if (!(event.ctrlKey || event.metaKey) || event.defaultPrevented || event.target === element || !element.closest(".lm-Widget")) return;
+    if (!element.dispatchEvent(new KeyboardEvent("keydown", event))) event.preventDefault();
+  };
+  element.addEventListener("focusin", focus, { signal: stop.signal });
+  element.addEventListener("keydown", chord, { signal: stop.signal });
+  return () => stop.abort();
+}
+
 /** Nothing has come for so long after a wish: then the kernel is busy, or there is none. In ms. */
 const PATIENCE = 4000;
 const PROBE = 1500;
@@ -138,6 +155,7 @@ export function connect(model: Model, element: HTMLElement): { store: ExplorerSt
   model.on("change:selection", follow as never);
   model.on("change:theme", theme as never);
   model.on("comm_live_update", cut as never);
+  const free = ownKeys(element);
   const watch = new MutationObserver(theme);
   watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -149,6 +167,7 @@ export function connect(model: Model, element: HTMLElement): { store: ExplorerSt
     stop: () => {
       clearTimeout(waiting);
       still?.remove();
+      free();
       model.off("comm_live_update", cut as never);
       model.off("msg:custom", hear as never);
       model.off("change:selection", follow as never);

@@ -187,3 +187,15 @@ test("every step that looked at a node is told, versions being one", () => {
   ]);
   assert.deepEqual(events.of(2).map((event) => event.role), ["blocker", "removed"]);
 });
+
+test("another document keeps what the cursor is at by name, releases what is gone, and tells the page around", () => {
+  const { store } = opened();
+  const told: string[] = [];
+  store.host.moved = (cursor) => told.push(toHash(toSelection(cursor, store.parts)));
+  store.move({ node: 1, value: 0 });
+  store.receive({ nodes: nodesOf([{ name: "new" }, { name: "a" }, { name: "b" }]), values: valuesOf(["w", "v"]) });
+  assert.deepEqual(store.cursor, { node: 2, value: 1 });
+  store.receive({ nodes: nodesOf([{ name: "a" }]), values: valuesOf(["v"]) });
+  assert.deepEqual(store.cursor, { value: 0 });
+  assert.deepEqual(told, ["node=b&value=v", "node=b&value=v", "value=v"]);
+});

@@ -62,6 +62,8 @@ def _drift(subject: Subject, budget: Budget) -> Outcome:
         sizes = {"size": size_text(2 * total), "limit": size_text(MOST_BYTES)}
         return Outcome("skipped", (Note("too_large", sizes),))
     names = [name for _, name in shared]
+    if not shared and all(compiled.producer(name) is None for name in compiled.outputs):
+        return Outcome("skipped", (Note("no_kernel"),))
     feed = inputs_of(subject, seeds_of(budget)[0], size_candidates(subject)[0])
     try:
         wanted = prepare(giving(read, [*names, *read.outputs]))(feed)

@@ -48,9 +48,10 @@ def kernel_part(subject: Subject, numbering: Numbering) -> dict[str, object] | N
     written = [kernel for kernel in dearest if kernel.programs]
     missing = [kernel for kernel in dearest if kernel.missing is not None]
     programs: list[dict[str, object]] = []
+    steps: dict[Program, dict[str, object]] = {}  # kernels may have equal ones
     for kernel in written[:MOST_KERNELS]:
         alike = ints(numbering.last.get(node, NOTHING) for node in kernel.nodes)
-        programs += [_program(kernel, program, alike, texts) for program in kernel.programs]
+        programs += [_program(kernel, program, alike, texts, steps) for program in kernel.programs]
     more = max(len(written) - MOST_KERNELS, 0)
     return {
         "programs": programs,
@@ -70,13 +71,21 @@ def _missing(kernel: DistinctKernel, numbering: Numbering, texts: Texts) -> dict
     }
 
 
-def _program(kernel: DistinctKernel, generated: Generated, alike: object, texts: Texts) -> dict[str, object]:
+def _program(
+    kernel: DistinctKernel,
+    generated: Generated,
+    alike: object,
+    texts: Texts,
+    known: dict[Program, dict[str, object]],
+) -> dict[str, object]:
     program = generated.program
     lines, line_of = _lines(program)
     sizes = capacities(generated.chip)
     used = {buffer.level for buffer in program.buffers}
     paths = sorted({program.path(one) for one in program.instructions() if isinstance(one, Move)})
     total = generated.bytes_by_path
+    if program not in known:
+        known[program] = _steps(program, line_of, paths, texts)
     return {
         "name": texts(kernel.nodes[0]),
         "type": texts(kernel.op),
@@ -98,7 +107,7 @@ def _program(kernel: DistinctKernel, generated: Generated, alike: object, texts:
             for buffer in program.buffers
         ],
         "paths": [{"name": path, "total_bytes": total.get(path, 0)} for path in paths],
-        **_steps(program, line_of, paths, texts),
+        **known[program],
     }
 
 
@@ -106,7 +115,7 @@ def _steps(program: Program, line_of: Mapping[int, int], paths: Sequence[str], t
     number = {buffer.name: place for place, buffer in enumerate(program.buffers)}
     current = dict.fromkeys(number, 0)
     tally = Tally(program)
-    tile, whole = 0, True
+    tile, total, whole = 0, 0, True
     rows: list[tuple[int, ...]] = []
     moved: list[float] = []
     held: list[float] = []
@@ -126,9 +135,11 @@ def _steps(program: Program, line_of: Mapping[int, int], paths: Sequence[str], t
                 break
             target = found.destination if isinstance(found, Move) else found.out
             path = paths.index(program.path(found)) if isinstance(found, Move) else NOTHING
-            before = sum(tally.counts.bytes_by_core.values())
-            tally.add(0, found, issued.bindings)
-            moved.append(sum(tally.counts.bytes_by_core.values()) - before)
+            before = total
+            if isinstance(found, Move):
+                tally.add(0, found, issued.bindings)
+                total = sum(tally.counts.bytes_by_core.values())
+            moved.append(total - before)
             held.append(program.buffer(target.buffer).dtype.nbytes(prod(target.shape(issued.bindings))))
             where = ", ".join(f"{name} {value}" for name, value in sorted(issued.bindings.items()))
             block = NOTHING if issued.block is None else issued.block

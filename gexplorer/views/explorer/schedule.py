@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def schedule_part(subject: Subject, numbering: Numbering) -> dict[str, object] | None:
     """The schedule as columns over what has a place in it, in execution order; None where there is none.
 
-    That is every kernel, and every view of a size that nobody knows: ``view`` is 1 there; it launches nothing and takes
-    no time.
+    That is every kernel, and what launches nothing and only keeps its place, as a view of a size that nobody knows:
+    ``idle`` is 1 there.
 
     ``event_reason`` is ``data`` or ``reuse`` (of bytes). ``held_by`` is the kernel at whose end another starts, -1 for
     one that starts at 0; ``held_why`` is ``data`` or ``reuse`` too, or ``stream`` where that kernel only stands before
@@ -58,7 +58,7 @@ def schedule_part(subject: Subject, numbering: Numbering) -> dict[str, object] |
         "held_why": texts.column(why for why, _ in held),
         "held_tensor": ints(texts.maybe(tensor) for _, tensor in held),
         "critical": critical,
-        "view": kernels.unsized.astype(np.uint8),
+        "idle": (~kernels.launched).astype(np.uint8),
         "event_from": syncs.source,
         "event_to": syncs.target,
         "event_reason": texts.column("reuse" if row is not None and reuse[row] else "data" for row in edges),

@@ -11,11 +11,14 @@ from gexplorer.kernels.text import to_text
 from gexplorer.views.explorer.columns import NOTHING, Texts, ints
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from gexplorer.cost.graph import GraphCost
     from gexplorer.kernels.generated import Generated
     from gexplorer.kernels.landscape import Landscape
+    from gexplorer.kernels.program import Program
     from gexplorer.kernels.stage import DistinctKernel, Kernels
     from gexplorer.views.explorer.numbering import Numbering
     from gexplorer.views.explorer.subject import Subject
@@ -33,8 +36,9 @@ def tiling_part(subject: Subject, numbering: Numbering) -> dict[str, object] | N
 
     The tiles of a product are its blocks of m x n, each with the best sum length k, order and buffering. ``time_us`` is
     NaN where no such tile fits: then ``blocker`` names the buffer that is too small, and k is the shortest. The chosen
-    tile need not be the best of its block: ``chosen_us`` is its own time. Of other kernels there are no tiles, and
-    ``chosen`` and ``best`` are -1. A kernel without a program says why in ``note``.
+    tile need not be the best of its block: ``chosen_us`` is its own time. Times have the 24 bits of a float32, which
+    is more than is known. Of other kernels there are no tiles, and ``chosen`` and ``best`` are -1. A kernel without a
+    program says why in ``note``.
     """
     kernels = kernels_of(subject)
     if kernels is None or subject.cost is None:
@@ -42,9 +46,14 @@ def tiling_part(subject: Subject, numbering: Numbering) -> dict[str, object] | N
     texts = Texts()
     dearest = dearest_kernels(kernels, subject.cost)
     entries: list[dict[str, object]] = []
+    tiles: dict[Program | None, dict[str, object]] = {None: _no_tiles()}  # kernels may have equal programs
     for kernel in dearest[:MOST_KERNELS]:
         alike = ints(numbering.last.get(node, NOTHING) for node in kernel.nodes)
-        entries += [_entry(kernel, program, alike, texts) for program in kernel.programs or (None,)]
+        for generated in kernel.programs or (None,):
+            program = generated.program if generated is not None else None
+            if generated is not None and program not in tiles:
+                tiles[program] = _tiles(generated.landscape, texts)
+            entries.append({**_entry(kernel, generated, alike, texts), **tiles[program]})
     more = max(len(dearest) - MOST_KERNELS, 0)
     return {"kernels": entries, "more": more, "mode": kernels.mode, "strings": texts.strings}
 
@@ -68,13 +77,10 @@ def kernels_of(subject: Subject) -> Kernels | None:
 
 
 def _entry(kernel: DistinctKernel, program: Generated | None, alike: object, texts: Texts) -> dict[str, object]:
-    landscape = program.landscape if program is not None else None
     return {
         "name": texts(kernel.nodes[0]),
         "type": texts(kernel.op),
         "alike": alike,
-        **_tiles(landscape, texts),
-        "evaluations": landscape.evaluations if landscape is not None else 0,
         "buffers": []
         if program is None
         else [
@@ -87,13 +93,18 @@ def _entry(kernel: DistinctKernel, program: Generated | None, alike: object, tex
     }
 
 
+def _no_tiles() -> dict[str, object]:
+    nothing = np.zeros(0, np.int32)
+    return {
+        "m": nothing, "n": nothing, "k": nothing, "time_us": np.zeros(0, np.float32), "blocker": nothing,
+        "chosen": -1, "best": -1, "chosen_us": 0.0, "chosen_k": 0, "chosen_order": NOTHING, "chosen_double": False,
+        "evaluations": 0,
+    }  # fmt: skip
+
+
 def _tiles(landscape: Landscape | None, texts: Texts) -> dict[str, object]:
     if landscape is None:
-        nothing, none = np.zeros(0, np.int32), np.zeros(0, np.float64)
-        return {
-            "m": nothing, "n": nothing, "k": nothing, "time_us": none, "blocker": nothing, "chosen": -1, "best": -1,
-            "chosen_us": 0.0, "chosen_k": 0, "chosen_order": NOTHING, "chosen_double": False,
-        }  # fmt: skip
+        return _no_tiles()
     space, tile = landscape.space, landscape.tile
     times, blocked = landscape.plane()
     shown = [
@@ -102,20 +113,20 @@ def _tiles(landscape: Landscape | None, texts: Texts) -> dict[str, object]:
     ]
     rows, columns = (axis.ravel() for axis in np.meshgrid(*shown, indexing="ij"))
     by_k = np.where(np.isnan(landscape.total_us), np.inf, landscape.total_us).reshape(*space.shape[:3], -1).min(axis=3)
-    number = {(m, n): row for row, (m, n) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))}
-    names = [NOTHING, *map(texts, BUFFERS[1:])]
+    names = np.array([NOTHING, *map(texts, BUFFERS[1:])], np.int32)
     return {
         "m": space.m[rows],
         "n": space.n[columns],
         "k": space.k[by_k.argmin(axis=2)[rows, columns]],
-        "time_us": times[rows, columns],
-        "blocker": ints(names[code] for code in blocked[rows, columns].tolist()),
-        "chosen": _row_of(landscape, landscape.chosen, number),
-        "best": _row_of(landscape, landscape.best, number),
-        "chosen_us": 0.0 if tile is None else landscape.chosen_us,
+        "time_us": times[rows, columns].astype(np.float32),
+        "blocker": names[blocked[rows, columns]],
+        "chosen": _row_of(landscape, landscape.chosen, shown),
+        "best": _row_of(landscape, landscape.best, shown),
+        "chosen_us": 0.0 if tile is None else float(np.float32(landscape.chosen_us)),
         "chosen_k": 0 if tile is None else tile.k,
         "chosen_order": NOTHING if tile is None else texts(tile.order),
         "chosen_double": tile is not None and tile.double,
+        "evaluations": landscape.evaluations,
     }
 
 
@@ -123,11 +134,14 @@ def _marked(landscape: Landscape) -> list[int]:
     return [index for index in (landscape.chosen, landscape.best) if index is not None]
 
 
-def _row_of(landscape: Landscape, index: int | None, number: dict[tuple[int, int], int]) -> int:
+def _row_of(landscape: Landscape, index: int | None, shown: Sequence[Ints]) -> int:
     if index is None:
         return NOTHING
-    m, n = (int(place) for place in np.unravel_index(index, landscape.space.shape)[:2])
-    return number[m, n]
+    m, n = (
+        int(np.searchsorted(axis, place))
+        for axis, place in zip(shown, np.unravel_index(index, landscape.space.shape), strict=False)
+    )
+    return m * len(shown[1]) + n
 
 
 def _shown(length: int, marked: list[int]) -> Ints:

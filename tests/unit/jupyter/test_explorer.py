@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import threading
 import time
@@ -299,3 +300,37 @@ def test_controls_that_come_later_show_what_was_changed_before(compiled):
     assert controls.rules["matmul_bias"].value is False
     assert controls.choices["memory"].value == "safe"
     assert set(widget.controls(every=True).rules) > set(controls.rules)
+
+
+def still_of(widget):
+    """The picture that comes with a widget, for whoever cannot show widgets."""
+    return html.unescape(html.unescape(widget._repr_mimebundle_()[0]["text/html"]))
+
+
+def test_a_still_of_the_graph_shows_the_step_that_is_chosen(compiled):
+    busy = [step for step in compiled.steps if step.rewrites]
+    first, last = busy[0], busy[-1]
+    assert f"{first.index} {first.name}</h2>" in still_of(compiled.widget("graph", selection={"step": first.name}))
+    assert f"{first.index} {first.name}</h2>" in still_of(compiled.widget("graph", selection={"step": first.index}))
+    for nothing in ({}, {"step": "none of them"}, {"step": 10_000}, {"step": None}):
+        assert f"{last.index} {last.name}</h2>" in still_of(compiled.widget("graph", selection=nothing))
+
+
+def test_a_still_of_a_kernel_shows_the_one_that_is_chosen(compiled):
+    kernel = next(kernel for kernel in compiled.kernels.distinct if kernel.programs)
+    for panel in ("kernel", "tiling"):
+        assert "Bytes that it moves" in still_of(compiled.widget(panel, selection={"node": kernel.nodes[0]}))
+        assert "what it computes" in still_of(compiled.widget(panel, selection={"node": "none of them"}))
+
+
+def test_an_observer_is_told_what_is_chosen_by_python_and_by_the_page(compiled):
+    widget, told = Explorer(compiled), []
+    widget.observe(lambda change: told.append(change["new"]), names="selection")
+    widget.selection = {"node": "a"}
+    widget.set_state({"selection": {"step": "matmul_bias", "rewrite": 1}})
+    assert told == [{"node": "a"}, {"step": "matmul_bias", "rewrite": 1}]
+
+
+def test_controls_say_what_they_are_in_a_few_words(compiled):
+    controls = Explorer(compiled).controls()
+    assert repr(controls) == f"Controls({len(controls.rules)} rules of {Explorer(compiled)!r})"

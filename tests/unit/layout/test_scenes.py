@@ -1,10 +1,13 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gexplorer as gx
+from gexplorer.ir.draft import Draft
+from gexplorer.ir.graph import Node, Value, make_graph
 from gexplorer.layout.focus import focus
 from gexplorer.layout.layered import MOST_USERS
 from gexplorer.layout.openness import MOST_BOXES
@@ -99,6 +102,44 @@ def require_consistent(part):
             assert {part["containers"][k]["template"] for k in one["instances"].tolist()} == {one["template"]}
         else:
             assert one["count"] == 1
+    require_ends(part)
+    require_bodies(part)
+
+
+def require_ends(part):
+    """Inputs and outputs of the graph: one container each, with nothing in it, called like its value."""
+    ends = dict(zip(part["ends"]["container"].tolist(), part["ends"]["value"].tolist(), strict=True))
+    assert len(ends) == len(part["ends"]["container"])
+    kinds = {number: one["kind"] for number, one in enumerate(part["containers"])}
+    assert set(ends) == {number for number, kind in kinds.items() if kind in ("input", "output")}
+    assert len({(value, kinds[number]) for number, value in ends.items()}) == len(ends)
+    for number in ends:
+        one = part["containers"][number]
+        assert len(one["members"]) == len(one["instances"]) == one["nodes"] == 0
+        assert not one["open"]
+    drawn = {-1 - member for one in part["containers"] for member in one["members"].tolist() if member < 0}
+    assert set(ends) <= drawn
+
+
+def require_bodies(part):
+    """What is inside kernels: a row for each that is drawn, none twice, as large as its template."""
+    bodies = part["bodies"]
+    rows = len(bodies["node"])
+    assert len(bodies["template"]) == rows == len(set(bodies["node"].tolist()))
+    for name in ("members", "stubs"):
+        offsets = bodies[f"{name}_at"]
+        assert len(offsets) == rows + 1
+        assert offsets[0] == 0
+        assert offsets[-1] == len(bodies[name])
+    members, stubs = np.diff(bodies["members_at"]).tolist(), np.diff(bodies["stubs_at"]).tolist()
+    for row, number in enumerate(bodies["template"].tolist()):
+        template = part["templates"][number]
+        assert members[row] == len(template["x"]) > 0
+        assert stubs[row] == len(template["stub_box"]) == len(template["stub_side"])
+    unknown = -1 - bodies["members"][bodies["members"] < 0]
+    assert (unknown < len(part["strings"])).all()
+    drawn = {member for one in part["containers"] for member in one["members"].tolist()}
+    assert set(bodies["node"].tolist()) <= drawn
 
 
 def visible(part, root):
@@ -113,6 +154,16 @@ def visible(part, root):
 def test_every_node_is_in_the_picture_once(part, bert, numbering):
     require_whole(part, bert.steps, numbering)
     require_consistent(part)
+
+
+def test_inputs_outputs_and_kernels_are_told_by_what_they_are(part, bert, numbering):
+    shown = {numbering.values[value] for value in part["ends"]["value"].tolist()}
+    assert shown == {*bert.graph.inputs, *bert.graph.outputs}
+    for container, value in zip(part["ends"]["container"].tolist(), part["ends"]["value"].tolist(), strict=True):
+        assert part["strings"][part["containers"][container]["label"]] == numbering.values[value]
+    kernels = {node for node, one in enumerate(numbering.nodes) if one.body is not None}
+    drawn = {member for one in part["containers"] for member in one["members"].tolist()}
+    assert set(part["bodies"]["node"].tolist()) == kernels & drawn
 
 
 def test_the_stages_after_the_passes_have_a_picture_of_the_result_alone(part, bert, numbering):
@@ -173,6 +224,41 @@ def test_what_did_not_change_keeps_its_container_and_template(part, numbering, b
     )
     same = [label for label in before if label in after and before[label] == after[label]]
     assert same, "embeddings are not touched by it"
+
+
+def test_boxes_beside_long_lines_stay_where_a_step_makes_one_wider():
+    """Lines over several ranks begin where they were: from straight ones another order would be found, no better."""
+    reads = {0: (), 1: (), 2: (), 3: (2,), 4: (1, 2, 3), 5: (1, 2), 6: (1, 2, 3)}
+    nodes = [
+        Node(f"n{n}", "Add", tuple(f"v{k}" for k in known) or ("x",), (f"v{n}",), position=n)
+        for n, known in reads.items()
+    ]
+    before = make_graph(
+        "g",
+        inputs=[Value("x")],
+        nodes=nodes,
+        values=[Value(f"v{n}", producer=f"n{n}") for n in reads],
+        outputs=("v6",),
+        opsets={"": 18},
+    )
+    draft = Draft(before)
+    draft.put_node(replace(draft.node("n3"), op="AnOperatorOfALongerName"))
+    steps = [
+        Step(0, "parse", "read", None, before, before, 0.0),
+        Step(1, "passes", "p", None, before, draft.finish(), 0),
+    ]
+    numbering = Numbering(steps)
+    part = scenes_part(steps, numbering)
+    orders, widths = [], []
+    for root in part["roots"].tolist():
+        container = part["containers"][root]
+        template = part["templates"][container["template"]]
+        names = [numbering.nodes[m].name if m >= 0 else str(m) for m in container["members"].tolist()]
+        rows = sorted(zip(template["rank"].tolist(), template["x"].tolist(), names, strict=True))
+        orders.append([(rank, name) for rank, _, name in rows])
+        widths.append(template["width"])
+    assert widths[0] < widths[1]
+    assert orders[0] == orders[1]
 
 
 def test_edges_follow_the_values(part, bert, numbering):

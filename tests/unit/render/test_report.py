@@ -16,6 +16,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import gexplorer as gx
+from benchmarks.report import BYTES
 from gexplorer.errors import OptionError
 from gexplorer.options import Options
 from gexplorer.render.base91 import decoded
@@ -305,6 +306,24 @@ def test_it_stays_small():
     )
     page = page_of(gx.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)))
     assert len(page.encode()) < 700_000
+
+
+def test_a_thousand_nodes_take_no_more_than_is_wanted():
+    compiled = gx.compile("qwen2.5-7b:layers=6")
+    assert compiled.steps[0].nodes_before > 1_000
+    assert sum(step.changed for step in compiled.steps) > 10
+    assert len(page_of(compiled).encode()) <= BYTES[1_000]
+
+
+def test_style_sheets_lose_only_room():
+    page = page_of(gx.compile(chain_model()))
+    own = Path(str(files("gexplorer.render").joinpath("report.css"))).read_text("utf-8")
+    carried = re.search(r'<style id="summary-style">(.*?)</style>', page, re.DOTALL)[1]
+    assert len(carried) < len(own)
+    assert re.sub(r"\s", "", carried) == re.sub(r"\s", "", own)
+    # Where room means something it stays: between a thing and what is in it, and between the numbers of a length.
+    for kept in (".figure .big{", "@media (prefers-color-scheme: dark){", "margin:0 auto;", ".step > summary:hover{"):
+        assert kept in carried or kept.replace(": ", ":") in carried
 
 
 def test_it_is_written_whole(chain, tmp_path):

@@ -51,7 +51,8 @@ def test_no_kernels():
 
 def test_loads():
     edges, assigned, timeline = timed([(0, 3)], [0, 1, 2, 0], [2, 3, 1, 2], [CUBE, CUBE, VECTOR, VECTOR])
-    assert [(load.kernels, load.busy_us, load.utilisation) for load in stream_loads(edges.kernels, assigned, timeline)] == [
+    streams = stream_loads(edges.kernels, assigned, timeline)
+    assert [(load.kernels, load.busy_us, load.utilisation) for load in streams] == [
         (2, 4, 1.0),
         (1, 3, 0.75),
         (1, 1, 0.25),

@@ -90,6 +90,20 @@ def test_full_runs_more_and_names_kernels(bert):
     assert "22 kernels give what the original gives there" in found["kernel_drift"].detail
 
 
+@pytest.mark.parametrize("nodes", ["", "y = Identity(x)"])
+def test_a_graph_that_is_left_without_a_kernel_has_none_to_compare(nodes):
+    output = "y" if nodes else "x"
+    model = parser.parse_model(
+        f'<ir_version: 10, opset_import: ["": 20]> g (float[2] x) => (float[2] {output}) {{ {nodes} }}'
+    )
+    found = gx.compile(model, validate="full").validation
+    assert found.status == "passed"
+    assert (found["kernel_drift"].status, found["kernel_drift"].detail) == (
+        "skipped",
+        "no kernel is left whose result could be compared",
+    )
+
+
 def test_free_dimensions_take_several_sizes():
     compiled = compile_("bert-base:small=true,layers=1,seq=s,batch=b")
     assert {tuple(error.sizes.items()) for error in checked(compiled).errors} == {(("b", 2), ("s", 8))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import onnx
 import pytest
 from click.testing import CliRunner
 
@@ -12,6 +13,7 @@ from gexplorer.cli import cli
 from gexplorer.cost.graph import cost_of
 from gexplorer.cost.over_fusion import over_fusion
 from gexplorer.hardware.catalogue import load_chip
+from gexplorer.render.units import operations_text
 from gexplorer.views.cost import cost_detail, cost_summary
 
 B3 = load_chip("Ascend910B3")
@@ -122,3 +124,20 @@ def test_an_unknown_chip_is_one_line():
     result = CliRunner().invoke(cli, ["cost", MODEL, "--soc", "Ascend99"])
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_the_totals_count_the_kernels_that_have_no_price(tmp_path):
+    path = tmp_path / "free.onnx"
+    model = "g (float[n] x, float[64] u) => (float[n] y, float[64] v) { y = Exp(x) v = Exp(u) }"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 20]> {model}'), path)
+    result = CliRunner().invoke(cli, ["cost", str(path)])
+    assert "one stream, tiling library" in result.stdout
+    assert "(1 of 2 kernels, 1 different cost; launches" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("operations", "said"),
+    [(0, "0 FLOP"), (999, "999 FLOP"), (731_653, "732 kFLOP"), (22.5e9, "22.5 GFLOP"), (3e16, "30,000 TFLOP")],
+)
+def test_operations_are_shown_with_three_digits(operations, said):
+    assert operations_text(operations) == said

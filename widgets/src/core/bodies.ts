@@ -21,11 +21,11 @@ function known(scenes: ScenesPart): Known {
     const row = new Map(Array.from(node, (kernel, i) => [kernel, i]));
     const holders = new Map<NodeId, NodeId[]>();
     for (let i = 0; i < node.length; i++) {
-      for (const member of members.subarray(members_at[i] as number, members_at[i + 1] as number)) {
+      for (const member of members.subarray(members_at[i], members_at[i + 1])) {
         if (member < 0) continue;
         const list = holders.get(member);
-        if (list) list.push(node[i] as number);
-        else holders.set(member, [node[i] as number]);
+        if (list) list.push(node[i]);
+        else holders.set(member, [node[i]]);
       }
     }
     cache.set(scenes, (found = { row, container: new Map(), holders }));
@@ -55,9 +55,9 @@ export function kernelPaths(scenes: ScenesPart, members: Int32Array, parent: str
   if (!row.size) return paths;
   const seen = new Map<number, number>();
   for (let box = 0; box < members.length; box++) {
-    const member = members[box] as number;
+    const member = members[box];
     if (member < 0 || !row.has(member)) continue;
-    const type = nodes.type[member] as number;
+    const type = nodes.type[member];
     const times = (seen.get(type) ?? 0) + 1;
     seen.set(type, times);
     paths.set(box, `${parent}/\t${nodes.strings[type] ?? ""}#${times}`);
@@ -67,7 +67,7 @@ export function kernelPaths(scenes: ScenesPart, members: Int32Array, parent: str
 
 function opened(scenes: ScenesPart, row: number, nodes: NodesPart): Container {
   const { bodies } = scenes;
-  const index = bodies.template[row] as number;
+  const index = bodies.template[row];
   const template = scenes.templates[index];
   const told = bodies.members.subarray(bodies.members_at[row], bodies.members_at[row + 1]);
   const edges = template?.edge_from.length ?? 0;

@@ -104,7 +104,7 @@ export class Camera {
 
   /** Moves on; says whether there is more to come. */
   advance(now: number): boolean {
-    const { "0": from, "1": to } = [this.#from, this.#to];
+    const [from, to] = [this.#from, this.#to];
     if (!from || !to) return false;
     const t = Math.min(1, Math.max(0, (now - this.#began) / this.#lasts));
     const ease = t < 0.5 ? 4 * t * t * t : 1 - (2 - 2 * t) ** 3 / 2;

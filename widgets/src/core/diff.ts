@@ -34,7 +34,7 @@ export function shown(status: number, mode: GraphMode): boolean {
 /** A node's row by its name; of several versions the last. */
 export function byName(nodes: NodesPart): Map<string, NodeId> {
   const rows = new Map<string, NodeId>();
-  for (let node = 0; node < nodes.name.length; node++) rows.set(nodes.strings[nodes.name[node] as number] as string, node);
+  for (let node = 0; node < nodes.name.length; node++) rows.set(nodes.strings[nodes.name[node]], node);
   return rows;
 }
 
@@ -48,15 +48,15 @@ export function carry(before: Partial<Parts>, after: Partial<Parts>, cursor: Cur
     if (found >= 0) to.step = found;
   }
   if (cursor.node !== undefined && before.nodes && after.nodes) {
-    const name = before.nodes.strings[before.nodes.name[cursor.node] as number];
+    const name = before.nodes.strings[before.nodes.name[cursor.node]];
     const found = name === undefined ? undefined : byName(after.nodes).get(name);
     if (found !== undefined) to.node = found;
   }
   if (cursor.value !== undefined && before.values && after.values) {
     const { values } = after;
-    const name = before.values.strings[before.values.name[cursor.value] as number];
+    const name = before.values.strings[before.values.name[cursor.value]];
     for (let i = 0; i < values.name.length; i++) {
-      if (values.strings[values.name[i] as number] === name) to.value = i;
+      if (values.strings[values.name[i]] === name) to.value = i;
     }
   }
   return to;

@@ -294,7 +294,7 @@ export interface SchedulePart {
   held_why: Int32Array; // Text: data, reuse (of bytes), stream, or "" for one that starts at 0
   held_tensor: Int32Array; // Text or -1: what it reads, or whose bytes it takes
   critical: Uint8Array;
-  view: Uint8Array; // 1: a view of unknown size, which launches nothing and only keeps its place
+  idle: Uint8Array; // 1: launches nothing and only keeps its place, as a view of unknown size does
   event_from: Int32Array; // task
   event_to: Int32Array;
   event_reason: Int32Array; // Text: data, reuse
@@ -347,7 +347,7 @@ export interface TilingPart {
     m: Int32Array;
     n: Int32Array;
     k: Int32Array;
-    time_us: Float64Array; // NaN where it does not fit
+    time_us: Float32Array; // NaN where it does not fit
     blocker: Int32Array; // Text: the buffer that is too small, -1 where it fits
     chosen: number; // -1 where there are no tiles
     best: number;

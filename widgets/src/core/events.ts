@@ -22,7 +22,7 @@ export class Events {
   ) {
     const note = (node: number, step: number, kind: number, row: number, role: number): void => {
       if (node < 0) return;
-      const name = nodes.name[node] as number;
+      const name = nodes.name[node];
       let list = this.#by.get(name);
       if (!list) this.#by.set(name, (list = []));
       const last = list.length - 4;
@@ -32,28 +32,28 @@ export class Events {
     };
     for (const { index, rewrites, rejects } of steps.steps) {
       for (let row = 0; row < rewrites.node.length; row++) {
-        for (let i = rewrites.removed_at[row] as number; i < (rewrites.removed_at[row + 1] as number); i++) note(rewrites.removed[i] as number, index, 0, row, 1);
-        for (let i = rewrites.added_at[row] as number; i < (rewrites.added_at[row + 1] as number); i++) note(rewrites.added[i] as number, index, 0, row, 2);
-        for (let i = rewrites.changed_at[row] as number; i < (rewrites.changed_at[row + 1] as number); i++) note(rewrites.changed[i] as number, index, 0, row, 4);
-        note(rewrites.node[row] as number, index, 0, row, 0);
+        for (let i = rewrites.removed_at[row]; i < rewrites.removed_at[row + 1]; i++) note(rewrites.removed[i], index, 0, row, 1);
+        for (let i = rewrites.added_at[row]; i < rewrites.added_at[row + 1]; i++) note(rewrites.added[i], index, 0, row, 2);
+        for (let i = rewrites.changed_at[row]; i < rewrites.changed_at[row + 1]; i++) note(rewrites.changed[i], index, 0, row, 4);
+        note(rewrites.node[row], index, 0, row, 0);
       }
       for (let row = 0; row < rejects.node.length; row++) {
-        note(rejects.node[row] as number, index, 1, row, 0);
-        note(rejects.blocker[row] as number, index, 1, row, 3);
+        note(rejects.node[row], index, 1, row, 0);
+        note(rejects.blocker[row], index, 1, row, 3);
       }
     }
   }
 
   /** In the order of the steps. */
   of(node: NodeId): Event[] {
-    const list = this.#by.get(this.nodes.name[node] as number) ?? [];
+    const list = this.#by.get(this.nodes.name[node]) ?? [];
     const events: Event[] = [];
     for (let i = 0; i < list.length; i += 4) {
       events.push({
-        step: list[i] as number,
+        step: list[i],
         kind: list[i + 1] ? "reject" : "rewrite",
-        row: list[i + 2] as number,
-        role: ROLES[list[i + 3] as number] as Event["role"],
+        row: list[i + 2],
+        role: ROLES[list[i + 3]] as Event["role"],
       });
     }
     return events;
@@ -74,7 +74,7 @@ export function rewriteNodes(steps: StepsPart, step: number, row: number): Rewri
   const rewrites = steps.steps[step]?.rewrites;
   if (!rewrites || row >= rewrites.node.length) return { about: -1, removed: NONE, added: NONE, changed: NONE };
   return {
-    about: rewrites.node[row] as number,
+    about: rewrites.node[row],
     removed: rewrites.removed.subarray(rewrites.removed_at[row], rewrites.removed_at[row + 1]),
     added: rewrites.added.subarray(rewrites.added_at[row], rewrites.added_at[row + 1]),
     changed: rewrites.changed.subarray(rewrites.changed_at[row], rewrites.changed_at[row + 1]),

@@ -13,14 +13,14 @@ function lists(from: Int32Array, values: Int32Array): Lists {
   let most = -1;
   for (const value of values) if (value > most) most = value;
   const at = new Int32Array(most + 2);
-  for (const value of values) if (value >= 0) at[value + 1]!++;
-  for (let i = 1; i < at.length; i++) at[i]! += at[i - 1] as number;
+  for (const value of values) if (value >= 0) at[value + 1]++;
+  for (let i = 1; i < at.length; i++) at[i] += at[i - 1];
   const next = at.slice();
   const node = new Int32Array(at[most + 1] ?? 0);
   for (let n = 0; n + 1 < from.length; n++) {
-    for (let i = from[n] as number; i < (from[n + 1] as number); i++) {
-      const value = values[i] as number;
-      if (value >= 0) node[next[value]!++] = n;
+    for (let i = from[n]; i < from[n + 1]; i++) {
+      const value = values[i];
+      if (value >= 0) node[next[value]++] = n;
     }
   }
   return { at, node };
@@ -36,5 +36,5 @@ export function around(nodes: NodesPart, value: ValueId, before: boolean): Int32
 
 /** Those of them that are there before or after a step. */
 export function presentAround(nodes: NodesPart, value: ValueId, before: boolean, step: number): NodeId[] {
-  return [...around(nodes, value, before)].filter((node) => (nodes.born[node] as number) <= step && (nodes.gone[node] as number) >= step);
+  return [...around(nodes, value, before)].filter((node) => nodes.born[node] <= step && nodes.gone[node] >= step);
 }

@@ -35,16 +35,16 @@ export class Grid {
     const sizes = new Int32Array(this.#columns * this.#rows + 1);
     const wide: number[] = [];
     for (let i = 0; i < count; i++) {
-      const [c0, r0, c1, r1] = this.#cells(left[i] as number, top[i] as number, right[i] as number, bottom[i] as number);
+      const [c0, r0, c1, r1] = this.#cells(left[i], top[i], right[i], bottom[i]);
       if ((c1 - c0 + 1) * (r1 - r0 + 1) > WIDE) {
         wide.push(i);
         continue;
       }
-      for (let r = r0; r <= r1; r++) for (let c = c0; c <= c1; c++) sizes[r * this.#columns + c + 1]!++;
+      for (let r = r0; r <= r1; r++) for (let c = c0; c <= c1; c++) sizes[r * this.#columns + c + 1]++;
     }
-    for (let i = 1; i < sizes.length; i++) sizes[i]! += sizes[i - 1] as number;
+    for (let i = 1; i < sizes.length; i++) sizes[i] += sizes[i - 1];
     this.#start = sizes.slice();
-    this.#items = new Int32Array(sizes[sizes.length - 1] as number);
+    this.#items = new Int32Array(sizes[sizes.length - 1]);
     this.#wide = Int32Array.from(wide);
     let next = 0;
     for (let i = 0; i < count; i++) {
@@ -52,8 +52,8 @@ export class Grid {
         next++;
         continue;
       }
-      const [c0, r0, c1, r1] = this.#cells(left[i] as number, top[i] as number, right[i] as number, bottom[i] as number);
-      for (let r = r0; r <= r1; r++) for (let c = c0; c <= c1; c++) this.#items[sizes[r * this.#columns + c]!++] = i;
+      const [c0, r0, c1, r1] = this.#cells(left[i], top[i], right[i], bottom[i]);
+      for (let r = r0; r <= r1; r++) for (let c = c0; c <= c1; c++) this.#items[sizes[r * this.#columns + c]++] = i;
     }
   }
 
@@ -71,12 +71,12 @@ export class Grid {
     const row = (y: number): number => Math.max(0, Math.min(this.#rows - 1, Math.floor(y / this.#cell)));
     const c1 = column(x1);
     const r1 = row(y1);
-    for (let i = 0; i < this.#wide.length; i++) this.#try(this.#wide[i] as number, x0, y0, x1, y1);
+    for (let i = 0; i < this.#wide.length; i++) this.#try(this.#wide[i], x0, y0, x1, y1);
     for (let r = row(y0); r <= r1; r++) {
       for (let c = column(x0); c <= c1; c++) {
         const cell = r * this.#columns + c;
-        for (let k = this.#start[cell] as number; k < (this.#start[cell + 1] as number); k++) {
-          this.#try(this.#items[k] as number, x0, y0, x1, y1);
+        for (let k = this.#start[cell]; k < this.#start[cell + 1]; k++) {
+          this.#try(this.#items[k], x0, y0, x1, y1);
         }
       }
     }
@@ -86,8 +86,8 @@ export class Grid {
   #try(i: number, x0: number, y0: number, x1: number, y1: number): void {
     if (this.#stamp[i] === this.#turn) return;
     this.#stamp[i] = this.#turn;
-    if ((this.left[i] as number) > x1 || (this.right[i] as number) < x0) return;
-    if ((this.top[i] as number) > y1 || (this.bottom[i] as number) < y0) return;
+    if (this.left[i] > x1 || this.right[i] < x0) return;
+    if (this.top[i] > y1 || this.bottom[i] < y0) return;
     this.hits[this.found++] = i;
   }
 }

@@ -13,7 +13,7 @@ export class SceneIndex {
     const { count, x, y, w, h } = scene;
     const side = (centre: Float32Array, size: Float32Array, sign: number): Float32Array => {
       const made = new Float32Array(count);
-      for (let i = 0; i < count; i++) made[i] = (centre[i] as number) + (sign * (size[i] as number)) / 2;
+      for (let i = 0; i < count; i++) made[i] = centre[i] + (sign * size[i]) / 2;
       return made;
     };
     this.boxes = new Grid(count, side(x, w, -1), side(y, h, -1), side(x, w, 1), side(y, h, 1), scene.width, scene.height);
@@ -23,13 +23,13 @@ export class SceneIndex {
     const right = new Float32Array(edges).fill(-Infinity);
     const bottom = new Float32Array(edges).fill(-Infinity);
     for (let e = 0; e < edges; e++) {
-      for (let i = route_at[e] as number; i < (route_at[e + 1] as number); i++) {
-        const px = route[2 * i] as number;
-        const py = route[2 * i + 1] as number;
-        if (px < (left[e] as number)) left[e] = px;
-        if (px > (right[e] as number)) right[e] = px;
-        if (py < (top[e] as number)) top[e] = py;
-        if (py > (bottom[e] as number)) bottom[e] = py;
+      for (let i = route_at[e]; i < route_at[e + 1]; i++) {
+        const px = route[2 * i];
+        const py = route[2 * i + 1];
+        if (px < left[e]) left[e] = px;
+        if (px > right[e]) right[e] = px;
+        if (py < top[e]) top[e] = py;
+        if (py > bottom[e]) bottom[e] = py;
       }
     }
     this.edges = new Grid(edges, left, top, right, bottom, scene.width, scene.height);
@@ -41,9 +41,9 @@ export class SceneIndex {
     boxes.query(x, y, x, y);
     let best = -1;
     for (let k = 0; k < boxes.found; k++) {
-      const i = boxes.hits[k] as number;
-      if (!shown(scene.status[i] as number, mode)) continue;
-      if (best < 0 || (scene.depth[i] as number) >= (scene.depth[best] as number)) best = i;
+      const i = boxes.hits[k];
+      if (!shown(scene.status[i], mode)) continue;
+      if (best < 0 || scene.depth[i] >= scene.depth[best]) best = i;
     }
     return best;
   }
@@ -55,9 +55,9 @@ export class SceneIndex {
     let best = -1;
     let least = reach * reach;
     for (let k = 0; k < edges.found; k++) {
-      const e = edges.hits[k] as number;
-      if (!shown(scene.edge_status[e] as number, mode)) continue;
-      for (let i = scene.route_at[e] as number; i + 1 < (scene.route_at[e + 1] as number); i++) {
+      const e = edges.hits[k];
+      if (!shown(scene.edge_status[e], mode)) continue;
+      for (let i = scene.route_at[e]; i + 1 < scene.route_at[e + 1]; i++) {
         const d = distance(scene.route, i, x, y);
         if (d < least) {
           least = d;
@@ -71,15 +71,15 @@ export class SceneIndex {
 
 /** Is a point of an open box in its header? */
 export function inHeader(scene: Scene, box: number, y: number): boolean {
-  return y < (scene.y[box] as number) - (scene.h[box] as number) / 2 + HEADER;
+  return y < scene.y[box] - scene.h[box] / 2 + HEADER;
 }
 
 /** Squared distance of a point from a piece of a route. */
 function distance(route: Float32Array, i: number, x: number, y: number): number {
-  const ax = route[2 * i] as number;
-  const ay = route[2 * i + 1] as number;
-  const bx = (route[2 * i + 2] as number) - ax;
-  const by = (route[2 * i + 3] as number) - ay;
+  const ax = route[2 * i];
+  const ay = route[2 * i + 1];
+  const bx = route[2 * i + 2] - ax;
+  const by = route[2 * i + 3] - ay;
   const length = bx * bx + by * by;
   const t = length ? Math.max(0, Math.min(1, ((x - ax) * bx + (y - ay) * by) / length)) : 0;
   return (x - ax - t * bx) ** 2 + (y - ay - t * by) ** 2;

@@ -44,7 +44,7 @@ export function palette(element: Element): Palette {
 export function legible(colour: string): string {
   const value = Number.parseInt(colour.slice(1), 16);
   const linear = [16, 8, 0].map((shift) => (((value >> shift) & 255) / 255) ** 2.2);
-  const light = 0.2126 * (linear[0] as number) + 0.7152 * (linear[1] as number) + 0.0722 * (linear[2] as number);
+  const light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
   return light > 0.18 ? "#10161d" : "#ffffff";
 }
 

@@ -28,7 +28,7 @@ export class Places {
       if (!one) return;
       // Last first, so that the first is taken from the stack first.
       const alike = instances(one, container);
-      for (let k = alike.length - 1; k >= 0; k--) stack.push({ path, container: alike[k] as number, instance: k, parent });
+      for (let k = alike.length - 1; k >= 0; k--) stack.push({ path, container: alike[k], instance: k, parent });
     };
     enter(root, "", null);
     for (let room = stack.pop(); room; room = stack.pop()) {
@@ -38,11 +38,14 @@ export class Places {
       const number = this.#rooms.length;
       const paths = childPaths(scenes, container.members, room.path);
       for (let box = 0; box < container.members.length; box++) {
-        const member = container.members[box] as number;
+        const member = container.members[box];
         if (member >= 0) {
-          const name = nodes.name[member] as number;
+          const name = nodes.name[member];
           if (!this.#room[name]) this.#room[name] = number;
-        } else if (paths.has(box)) enter(-1 - member, paths.get(box) as string, room);
+          continue;
+        }
+        const path = paths.get(box);
+        if (path !== undefined) enter(-1 - member, path, room);
       }
     }
   }

@@ -26,10 +26,10 @@ function bands(template: Template): Bands {
   const bottom = new Float64Array(order.length).fill(-Infinity);
   const of = new Int32Array(x.length);
   for (let i = 0; i < x.length; i++) {
-    const band = place.get(rank[i] as number) as number;
+    const band = place.get(rank[i]) as number;
     of[i] = band;
-    top[band] = Math.min(top[band] as number, (y[i] as number) - (h[i] as number) / 2);
-    bottom[band] = Math.max(bottom[band] as number, (y[i] as number) + (h[i] as number) / 2);
+    top[band] = Math.min(top[band], y[i] - h[i] / 2);
+    bottom[band] = Math.max(bottom[band], y[i] + h[i] / 2);
   }
   const made = { top, bottom, of };
   cache.set(template, made);
@@ -64,8 +64,8 @@ export function push(template: Template, opened: readonly Opened[], visible: Uin
     return {
       width: template.width,
       height: template.height,
-      x: (box) => x[box] as number,
-      y: (box) => y[box] as number,
+      x: (box) => x[box],
+      y: (box) => y[box],
       px: (at) => at,
       py: (at) => at,
     };
@@ -75,30 +75,30 @@ export function push(template: Template, opened: readonly Opened[], visible: Uin
   const grown = new Float64Array(count); // how much higher a band is
   const wider: { x: number; by: number; box: number }[][] = Array.from({ length: count }, () => []);
   for (const { box, width, height } of opened) {
-    const band = of[box] as number;
+    const band = of[box];
     // An opened box stays centred where it was; it may stick out of its band by less than the band has room.
-    const middle = y[box] as number;
-    const reach = 2 * Math.min(middle - (top[band] as number), (bottom[band] as number) - middle);
-    grown[band] = Math.max(grown[band] as number, height - Math.max(reach, h[box] as number));
-    wider[band]?.push({ x: x[box] as number, by: Math.max(0, width - (w[box] as number)), box });
+    const middle = y[box];
+    const reach = 2 * Math.min(middle - top[band], bottom[band] - middle);
+    grown[band] = Math.max(grown[band], height - Math.max(reach, h[box]));
+    wider[band]?.push({ x: x[box], by: Math.max(0, width - w[box]), box });
   }
   const empty = new Uint8Array(count).fill(visible ? 1 : 0);
-  if (visible) for (let box = 0; box < x.length; box++) if (visible[box]) empty[of[box] as number] = 0;
+  if (visible) for (let box = 0; box < x.length; box++) if (visible[box]) empty[of[box]] = 0;
 
   // Where bands begin and end now; what lies between is stretched evenly.
   const newTop = new Float64Array(count);
   const newBottom = new Float64Array(count);
-  let at = count ? (top[0] as number) : 0;
+  let at = count ? top[0] : 0;
   for (let band = 0; band < count; band++) {
     newTop[band] = at;
-    at += empty[band] ? 0 : (bottom[band] as number) - (top[band] as number) + Math.max(0, grown[band] as number);
+    at += empty[band] ? 0 : bottom[band] - top[band] + Math.max(0, grown[band]);
     newBottom[band] = at;
-    if (band + 1 < count && !empty[band]) at += Math.max(0, (top[band + 1] as number) - (bottom[band] as number));
+    if (band + 1 < count && !empty[band]) at += Math.max(0, top[band + 1] - bottom[band]);
   }
   // Behind the last rank that is seen there is no gap to the next.
   let end = 0;
-  for (let band = 0; band < count; band++) if (!empty[band]) end = newBottom[band] as number;
-  const below = count ? template.height - (bottom[count - 1] as number) : template.height;
+  for (let band = 0; band < count; band++) if (!empty[band]) end = newBottom[band];
+  const below = count ? template.height - bottom[count - 1] : template.height;
 
   const aside = (band: number, from: number, self: number): number => {
     let by = 0;
@@ -115,27 +115,27 @@ export function push(template: Template, opened: readonly Opened[], visible: Uin
     let high = count - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((top[middle] as number) <= from) low = middle;
+      if (top[middle] <= from) low = middle;
       else high = middle - 1;
     }
     return low;
   };
   const between = (from: number, a: number, b: number, na: number, nb: number): number => (b > a ? na + ((from - a) / (b - a)) * (nb - na) : na);
   const py = (from: number): number => {
-    if (!count || from <= (top[0] as number)) return from;
+    if (!count || from <= top[0]) return from;
     const band = bandAt(from);
-    const edge = bottom[band] as number;
-    if (from <= edge) return between(from, top[band] as number, edge, newTop[band] as number, newBottom[band] as number);
-    if (band + 1 >= count) return (newBottom[band] as number) + from - edge;
-    return between(from, edge, top[band + 1] as number, newBottom[band] as number, newTop[band + 1] as number);
+    const edge = bottom[band];
+    if (from <= edge) return between(from, top[band], edge, newTop[band], newBottom[band]);
+    if (band + 1 >= count) return newBottom[band] + from - edge;
+    return between(from, edge, top[band + 1], newBottom[band], newTop[band + 1]);
   };
   const px = (from: number, y0: number): number => {
     if (!count) return from;
     const band = bandAt(y0);
     const here = aside(band, from, -1);
-    if (band + 1 >= count || y0 <= (bottom[band] as number)) return from + here;
-    const gap = (top[band + 1] as number) - (bottom[band] as number);
-    const part = gap > 0 ? (y0 - (bottom[band] as number)) / gap : 1;
+    if (band + 1 >= count || y0 <= bottom[band]) return from + here;
+    const gap = top[band + 1] - bottom[band];
+    const part = gap > 0 ? (y0 - bottom[band]) / gap : 1;
     return from + here + part * (aside(band + 1, from, -1) - here);
   };
 
@@ -144,12 +144,12 @@ export function push(template: Template, opened: readonly Opened[], visible: Uin
   let margin = template.width / 2;
   let left = visible ? Infinity : 0;
   let right = visible ? -Infinity : template.width;
-  for (let box = 0; box < x.length; box++) margin = Math.min(margin, (x[box] as number) - (w[box] as number) / 2);
+  for (let box = 0; box < x.length; box++) margin = Math.min(margin, x[box] - w[box] / 2);
   margin = Math.max(0, margin);
   for (let box = 0; box < x.length; box++) {
     if (visible && !visible[box]) continue;
-    const half = (size.get(box) ?? (w[box] as number)) / 2;
-    const centre = (x[box] as number) + aside(of[box] as number, x[box] as number, box);
+    const half = (size.get(box) ?? w[box]) / 2;
+    const centre = x[box] + aside(of[box], x[box], box);
     left = Math.min(left, centre - half - margin);
     right = Math.max(right, centre + half + margin);
   }
@@ -157,11 +157,11 @@ export function push(template: Template, opened: readonly Opened[], visible: Uin
   return {
     width: right - left,
     height: count ? end + below : template.height,
-    x: (box) => (x[box] as number) + aside(of[box] as number, x[box] as number, box) - left,
+    x: (box) => x[box] + aside(of[box], x[box], box) - left,
     y: (box) => {
-      const band = of[box] as number;
-      const middle = ((newTop[band] as number) + (newBottom[band] as number)) / 2;
-      return empty[band] ? middle : middle + (y[box] as number) - ((top[band] as number) + (bottom[band] as number)) / 2;
+      const band = of[box];
+      const middle = (newTop[band] + newBottom[band]) / 2;
+      return empty[band] ? middle : middle + y[box] - (top[band] + bottom[band]) / 2;
     },
     px: (from, y0) => px(from, y0) - left,
     py,

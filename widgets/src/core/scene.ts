@@ -81,10 +81,10 @@ interface Placed {
 
 /** The container whose members are shown for a path: the chosen one of those that are alike. */
 export function chosen(scenes: ScenesPart, index: number, path: string, openness: Openness): Container {
-  const container = scenes.containers[index] as Container;
+  const container = scenes.containers[index];
   const alike = instances(container, index);
   const which = openness.instance.get(path) ?? 0;
-  return scenes.containers[alike[Math.min(which, alike.length - 1)] as number] ?? container;
+  return scenes.containers[alike[Math.min(which, alike.length - 1)]] ?? container;
 }
 
 /** All containers that are alike, the first (or the container itself) first. */
@@ -98,7 +98,7 @@ export function childPaths(scenes: ScenesPart, members: Int32Array, parent: stri
   const paths = new Map<number, string>();
   const seen = new Map<number, number>();
   for (let box = 0; box < members.length; box++) {
-    const member = members[box] as number;
+    const member = members[box];
     if (member >= 0) continue;
     const { label, kind } = scenes.containers[-1 - member] ?? { label: -1, kind: "scope" };
     if (kind === "input" || kind === "output") continue;
@@ -120,13 +120,13 @@ function endValues(scenes: ScenesPart): Map<number, ValueId> {
   let found = ends.get(scenes);
   if (!found) {
     const { container, value } = scenes.ends;
-    ends.set(scenes, (found = new Map(Array.from(container, (one, i) => [one, value[i] as number]))));
+    ends.set(scenes, (found = new Map(Array.from(container, (one, i) => [one, value[i]]))));
   }
   return found;
 }
 
 function place(scenes: ScenesPart, index: number, path: string, openness: Openness, plain: boolean, depth: number, nodes?: NodesPart): Placed {
-  const own = scenes.containers[index] as Container;
+  const own = scenes.containers[index];
   const shown = chosen(scenes, index, path, openness);
   const drawn = scenes.templates[own.template] ?? scenes.templates[shown.template];
   const stand = drawn ? null : standIn(shown, scenes, nodes);
@@ -137,22 +137,22 @@ function place(scenes: ScenesPart, index: number, path: string, openness: Openne
   const visible = plain ? shown.status.map((status) => Number((status & 2) !== 0)) : null;
   const grow = (box: number, placed: Placed, leafing: number): void => {
     // As wide as what is in it, and as its label: that fits into the closed box.
-    placed.width = Math.max(placed.width, (template.w[box] as number) + CHEVRON + leafing);
+    placed.width = Math.max(placed.width, template.w[box] + CHEVRON + leafing);
     inside.set(box, placed);
     opened.push({ box, width: placed.width, height: placed.height });
   };
   for (const [box, below] of paths) {
-    const child = -1 - (shown.members[box] as number);
+    const child = -1 - shown.members[box];
     if (visible && !visible[box]) continue;
     if (depth >= DEEPEST || !isOpen(scenes, child, below, openness)) continue;
-    grow(box, place(scenes, child, below, openness, plain, depth + 1, nodes), instances(scenes.containers[child] as Container, child).length > 1 ? LEAFING : 0);
+    grow(box, place(scenes, child, below, openness, plain, depth + 1, nodes), instances(scenes.containers[child], child).length > 1 ? LEAFING : 0);
   }
   if (nodes) {
     for (const [box, below] of kernelPaths(scenes, shown.members, path, nodes)) {
       paths.set(box, below);
       if ((visible && !visible[box]) || !openness.open.get(below)) continue;
-      const body = bodyOf(scenes, shown.members[box] as number, nodes) as Container;
-      const drawing = scenes.templates[body.template] as Template;
+      const body = bodyOf(scenes, shown.members[box], nodes) as Container;
+      const drawing = scenes.templates[body.template];
       const still = push(drawing, []);
       const size = { width: still.width + 2 * PADDING, height: still.height + HEADER + PADDING };
       grow(box, { ...size, shown: body, template: drawing, values: body.edge_values, pushed: still, inside: new Map(), paths: new Map(), body: true }, 0);
@@ -214,13 +214,13 @@ export function build(scenes: ScenesPart, root: number, openness: Openness, plai
   emit(scene, top, 0, 0, -1, 0);
   const values = endValues(scenes);
   for (let i = 0; values.size && i < scene.count; i++) {
-    const container = -1 - (scene.member[i] as number);
+    const container = -1 - scene.member[i];
     scene.end[i] = values.get(container) ?? -1;
     scene.result[i] = Number(scenes.containers[container]?.kind === "output");
   }
   if (plain) {
-    for (let i = 0; i < scene.count; i++) scene.status[i] = (scene.status[i] as number) & 2 ? 3 : 0;
-    for (let i = 0; i < scene.edges; i++) scene.edge_status[i] = (scene.edge_status[i] as number) & 2 ? 3 : 0;
+    for (let i = 0; i < scene.count; i++) scene.status[i] = scene.status[i] & 2 ? 3 : 0;
+    for (let i = 0; i < scene.edges; i++) scene.edge_status[i] = scene.edge_status[i] & 2 ? 3 : 0;
     scene.differs = false;
   }
   return scene;
@@ -229,7 +229,7 @@ export function build(scenes: ScenesPart, root: number, openness: Openness, plai
 function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: number, depth: number): void {
   const { shown, template, values, pushed, inside, paths, body } = placed;
   // What is in a kernel is there where the kernel is, and is not marked by itself.
-  const sides = body ? ((scene.status[parent] as number) & 3) | INNER : 0;
+  const sides = body ? (scene.status[parent] & 3) | INNER : 0;
   const first = scene.count;
   const n = shown.members.length;
   // Boxes of one container stand together: edges name them by first + box.
@@ -239,9 +239,9 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
     const child = inside.get(box);
     scene.x[at] = dx + pushed.x(box);
     scene.y[at] = dy + pushed.y(box);
-    scene.w[at] = child ? child.width : (template.w[box] as number);
-    scene.h[at] = child ? child.height : (template.h[box] as number);
-    scene.member[at] = shown.members[box] as number;
+    scene.w[at] = child ? child.width : template.w[box];
+    scene.h[at] = child ? child.height : template.h[box];
+    scene.member[at] = shown.members[box];
     const status = sides || (shown.status[box] ?? 3);
     scene.status[at] = status;
     if (status !== 3 && !body) scene.differs = true;
@@ -253,25 +253,25 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
   const port = ports(template);
   for (let edge = 0; edge < template.edge_from.length; edge++) {
     const at = scene.edges++;
-    const from = first + (template.edge_from[edge] as number);
-    const to = first + (template.edge_to[edge] as number);
+    const from = first + template.edge_from[edge];
+    const to = first + template.edge_to[edge];
     scene.edge_from[at] = from;
     scene.edge_to[at] = to;
     scene.edge_value[at] = values[edge] ?? -1;
-    const status = sides || (shown.edge_status[edge] ?? ((scene.status[from] as number) & (scene.status[to] as number) & 3 || 3));
+    const status = sides || (shown.edge_status[edge] ?? (scene.status[from] & scene.status[to] & 3 || 3));
     scene.edge_status[at] = status;
     if (status !== 3 && !body) scene.differs = true;
-    let point = 2 * (scene.route_at[at] as number);
-    scene.route[point++] = (scene.x[from] as number) + (port.out[edge] as number);
-    scene.route[point++] = (scene.y[from] as number) + (scene.h[from] as number) / 2;
-    for (let i = template.route_at[edge] as number; i < (template.route_at[edge + 1] as number); i++) {
-      const x = template.route[2 * i] as number;
-      const y = template.route[2 * i + 1] as number;
+    let point = 2 * scene.route_at[at];
+    scene.route[point++] = scene.x[from] + port.out[edge];
+    scene.route[point++] = scene.y[from] + scene.h[from] / 2;
+    for (let i = template.route_at[edge]; i < template.route_at[edge + 1]; i++) {
+      const x = template.route[2 * i];
+      const y = template.route[2 * i + 1];
       scene.route[point++] = dx + pushed.px(x, y);
       scene.route[point++] = dy + pushed.py(y);
     }
-    scene.route[point++] = (scene.x[to] as number) + (port.in[edge] as number);
-    scene.route[point++] = (scene.y[to] as number) - (scene.h[to] as number) / 2;
+    scene.route[point++] = scene.x[to] + port.in[edge];
+    scene.route[point++] = scene.y[to] - scene.h[to] / 2;
     scene.route_at[at + 1] = point / 2;
   }
   const drawn = new Uint16Array(2 * n); // stubs so far, by box and side
@@ -285,8 +285,8 @@ function emit(scene: Scene, placed: Placed, dx: number, dy: number, parent: numb
   }
   for (const [box, child] of inside) {
     const at = first + box;
-    const left = (scene.x[at] as number) - child.pushed.width / 2;
-    const upper = (scene.y[at] as number) - (scene.h[at] as number) / 2 + HEADER;
+    const left = scene.x[at] - child.pushed.width / 2;
+    const upper = scene.y[at] - scene.h[at] / 2 + HEADER;
     emit(scene, child, left, upper, at, depth + 1);
   }
 }

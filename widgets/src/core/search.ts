@@ -52,7 +52,7 @@ export class Search {
       }
       if (!score) continue;
       if (alive(node)) score += 100;
-      const name = nodes.name[node] as number;
+      const name = nodes.name[node];
       const old = best.get(name);
       if (!old || score >= old.score) best.set(name, { node, score });
     }
@@ -66,7 +66,7 @@ export class Search {
     const size = /^bytes([<>])=?([\d.]+)([a-z]*)$/.exec(word);
     if (size) {
       const limit = Number(size[2]) * (SIZES[size[3] || "b"] ?? NaN);
-      return (node) => Number(size[1] === ">" ? (nodes.bytes[node] as number) > limit : (nodes.bytes[node] as number) < limit);
+      return (node) => Number(size[1] === ">" ? nodes.bytes[node] > limit : nodes.bytes[node] < limit);
     }
     const colon = word.indexOf(":");
     const field = FIELDS.find((one) => one === word.slice(0, colon)) as Field | undefined;
@@ -74,19 +74,19 @@ export class Search {
     const marks = this.#texts.find(text);
     const values = field && field !== "value" ? null : (this.#values?.find(text) ?? null);
     const column = (of: Int32Array, weight: number) => (node: NodeId) => {
-      const at = of[node] as number;
-      return at >= 0 && marks[at] ? weight * (marks[at] as number) : 0;
+      const at = of[node];
+      return at >= 0 && marks[at] ? weight * marks[at] : 0;
     };
     const list = (at: Int32Array, of: Int32Array, weight: number) => (node: NodeId) => {
-      for (let i = at[node] as number; i < (at[node + 1] as number); i++) if (marks[of[i] as number]) return weight;
+      for (let i = at[node]; i < at[node + 1]; i++) if (marks[of[i]]) return weight;
       return 0;
     };
     const ofValues = (node: NodeId): number => {
       if (!values) return 0;
       for (const [at, of] of [[nodes.outputs_at, nodes.outputs], [nodes.inputs_at, nodes.inputs]] as const) {
-        for (let i = at[node] as number; i < (at[node + 1] as number); i++) {
-          const value = of[i] as number;
-          if (value >= 0 && values[this.#valueText[value] as number]) return 1;
+        for (let i = at[node]; i < at[node + 1]; i++) {
+          const value = of[i];
+          if (value >= 0 && values[this.#valueText[value]]) return 1;
         }
       }
       return 0;
@@ -112,7 +112,7 @@ export class Search {
       case "value":
         return ofValues;
       case "unit":
-        return (node) => Number(UNITS[nodes.unit[node] as number]?.name.startsWith(text) ?? false);
+        return (node) => Number(UNITS[nodes.unit[node]]?.name.startsWith(text) ?? false);
       default:
         return either(name, type, scope, op, ofValues);
     }
@@ -149,13 +149,13 @@ class Haystack {
       let high = starts.length - 2;
       while (low < high) {
         const middle = (low + high + 1) >> 1;
-        if ((starts[middle] as number) <= at) low = middle;
+        if (starts[middle] <= at) low = middle;
         else high = middle - 1;
       }
-      const start = starts[low] as number;
-      const length = (starts[low + 1] as number) - 1 - start;
+      const start = starts[low];
+      const length = starts[low + 1] - 1 - start;
       const mark = at === start ? (length === word.length ? 3 : 2) : 1;
-      if (mark > (marks[low] as number)) marks[low] = mark;
+      if (mark > marks[low]) marks[low] = mark;
       at = Math.max(at, start + length); // one find a text, the best place first
     }
     return marks;

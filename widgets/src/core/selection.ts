@@ -47,7 +47,7 @@ export function fromSelection(selection: Selection, parts: Partial<Parts>): Curs
     if (node !== undefined) cursor.node = node;
   }
   if (typeof selection.value === "string" && values) {
-    for (let i = 0; i < values.name.length; i++) if (values.strings[values.name[i] as number] === selection.value) cursor.value = i;
+    for (let i = 0; i < values.name.length; i++) if (values.strings[values.name[i]] === selection.value) cursor.value = i;
   }
   if (typeof selection.rule === "string") cursor.rule = selection.rule;
   const position = number(selection.position);

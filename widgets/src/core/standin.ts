@@ -33,7 +33,7 @@ function flows(container: Container, scenes: ScenesPart, nodes: NodesPart): [fro
   const inside: number[][] = [];
   for (let box = 0; box < container.members.length; box++) {
     const own: number[] = [];
-    const stack = [container.members[box] as number];
+    const stack = [container.members[box]];
     for (let member = stack.pop(); member !== undefined; member = stack.pop()) {
       if (member >= 0) own.push(member);
       else {
@@ -44,14 +44,14 @@ function flows(container: Container, scenes: ScenesPart, nodes: NodesPart): [fro
       }
     }
     inside.push(own);
-    for (const node of own) for (let i = nodes.outputs_at[node] as number; i < (nodes.outputs_at[node + 1] as number); i++) writer.set(nodes.outputs[i] as number, box);
+    for (const node of own) for (let i = nodes.outputs_at[node]; i < nodes.outputs_at[node + 1]; i++) writer.set(nodes.outputs[i], box);
   }
   const found: [number, number, ValueId][] = [];
   inside.forEach((own, box) => {
     const seen = new Set<number>();
     for (const node of own) {
-      for (let i = nodes.inputs_at[node] as number; i < (nodes.inputs_at[node + 1] as number); i++) {
-        const value = nodes.inputs[i] as number;
+      for (let i = nodes.inputs_at[node]; i < nodes.inputs_at[node + 1]; i++) {
+        const value = nodes.inputs[i];
         const from = writer.get(value);
         if (from === undefined || from === box || seen.has(from)) continue;
         seen.add(from);
@@ -66,18 +66,18 @@ function draw(container: Container, edges: [number, number, ValueId][], nodes: N
   const n = container.members.length;
   const { rank, forward } = ranks(n, edges);
   const rows: number[][] = [];
-  for (let box = 0; box < n; box++) (rows[rank[box] as number] ??= []).push(box);
+  for (let box = 0; box < n; box++) (rows[rank[box]] ??= []).push(box);
   const w = Float32Array.from(container.members, (member) => {
-    const title = member >= 0 && nodes ? (nodes.strings[nodes.type[member] as number] ?? "").length : 12;
-    const detail = member >= 0 && nodes ? (nodes.strings[nodes.detail[member] as number] ?? "").length : 0;
+    const title = member >= 0 && nodes ? (nodes.strings[nodes.type[member]] ?? "").length : 12;
+    const detail = member >= 0 && nodes ? (nodes.strings[nodes.detail[member]] ?? "").length : 0;
     return Math.max(92, Math.min(220, Math.max(34 + 8 * title, 18 + 7 * detail)));
   });
   const x = new Float32Array(n);
   const before: number[][] = Array.from({ length: n }, () => []);
   for (const [from, to] of forward) before[to]?.push(from);
   const want = (box: number): number => {
-    const above = before[box] as number[];
-    return above.length ? above.reduce((sum, from) => sum + (x[from] as number), 0) / above.length : 0;
+    const above = before[box];
+    return above.length ? above.reduce((sum, from) => sum + x[from], 0) / above.length : 0;
   };
   // A rank that is too wide goes on in the next line.
   const lines = rows.filter(Boolean).flatMap((row) => {
@@ -85,11 +85,11 @@ function draw(container: Container, edges: [number, number, ValueId][], nodes: N
     const parts: number[][] = [];
     for (let i = 0; i < sorted.length; i += WIDEST) parts.push(sorted.slice(i, i + WIDEST));
     for (const part of parts) {
-      const width = part.reduce((sum, box) => sum + (w[box] as number) + GAP_X, -GAP_X);
+      const width = part.reduce((sum, box) => sum + w[box] + GAP_X, -GAP_X);
       let left = part.reduce((sum, box) => sum + want(box), 0) / part.length - width / 2;
       for (const box of part) {
-        x[box] = left + (w[box] as number) / 2;
-        left += (w[box] as number) + GAP_X;
+        x[box] = left + w[box] / 2;
+        left += w[box] + GAP_X;
       }
     }
     return parts;
@@ -105,11 +105,11 @@ function draw(container: Container, edges: [number, number, ValueId][], nodes: N
   let left = Infinity;
   let right = -Infinity;
   for (let box = 0; box < n; box++) {
-    left = Math.min(left, (x[box] as number) - (w[box] as number) / 2);
-    right = Math.max(right, (x[box] as number) + (w[box] as number) / 2);
+    left = Math.min(left, x[box] - w[box] / 2);
+    right = Math.max(right, x[box] + w[box] / 2);
   }
   if (!n) left = right = 0;
-  for (let box = 0; box < n; box++) x[box] = (x[box] as number) - left + MARGIN;
+  for (let box = 0; box < n; box++) x[box] = x[box] - left + MARGIN;
   return {
     template: {
       width: right - left + 2 * MARGIN,
@@ -138,16 +138,16 @@ function ranks(n: number, edges: [number, number, ValueId][]): { rank: Int32Arra
   const open = new Int32Array(n);
   edges.forEach(([from, to], e) => {
     after[from]?.push(e);
-    open[to]!++;
+    open[to]++;
   });
   const ready: number[] = [];
   for (let box = 0; box < n; box++) if (!open[box]) ready.push(box);
   for (let i = 0; i < ready.length; i++) {
-    for (const e of after[ready[i] as number] as number[]) {
-      const [from, to] = edges[e] as [number, number, number];
-      rank[to] = Math.max(rank[to] as number, (rank[from] as number) + 1);
-      if (!--open[to]!) ready.push(to);
+    for (const e of after[ready[i]]) {
+      const [from, to] = edges[e];
+      rank[to] = Math.max(rank[to], rank[from] + 1);
+      if (!--open[to]) ready.push(to);
     }
   }
-  return { rank, forward: edges.filter(([from, to]) => (rank[from] as number) < (rank[to] as number)) };
+  return { rank, forward: edges.filter(([from, to]) => rank[from] < rank[to]) };
 }

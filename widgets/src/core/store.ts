@@ -164,7 +164,10 @@ export class ExplorerStore implements Store {
       if (parts.rules && !this.#opened.rules.size) {
         parts.rules.name.forEach((name, i) => this.#opened.rules.set(name, parts.rules?.enabled[i] === 1));
       }
-      if (before.nodes && parts.nodes) this.cursor = carry(before, this.parts, this.cursor);
+      if (before.nodes && parts.nodes) {
+        this.cursor = carry(before, this.parts, this.cursor);
+        this.host.moved?.(this.cursor); // what is gone is released there too
+      }
       this.failure = null;
       if (parts.head) this.#shown = this.changes;
       this.#pending.add("parts");

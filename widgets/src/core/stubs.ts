@@ -15,11 +15,11 @@ const INSET = 10;
 
 /** Where a stub leaves its box: from the box's centre. What comes in is at the left of the top, what goes out at the right of the bottom. */
 export function stubOffset(scene: Scene, stub: number): [dx: number, dy: number] {
-  const box = scene.stub_box[stub] as number;
+  const box = scene.stub_box[stub];
   const out = scene.stub_side[stub] === 1 ? 1 : -1;
   // The ends of an input or output are round: its only stub is in the middle.
-  const along = (scene.end[box] as number) >= 0 ? 0 : (scene.w[box] as number) / 2 - INSET - (scene.stub_nth[stub] as number) * APART;
-  return [out * along, (out * (scene.h[box] as number)) / 2];
+  const along = scene.end[box] >= 0 ? 0 : scene.w[box] / 2 - INSET - scene.stub_nth[stub] * APART;
+  return [out * along, (out * scene.h[box]) / 2];
 }
 
 /** Are the stubs of a scene drawn at this zoom? */
@@ -33,13 +33,13 @@ export function stubAt(scene: Scene, x: number, y: number, reach: number, zoom: 
   let best = -1;
   let least = reach;
   for (let i = 0; i < scene.stubs; i++) {
-    const box = scene.stub_box[i] as number;
+    const box = scene.stub_box[i];
     const out = scene.stub_side[i] === 1 ? 1 : -1;
-    const border = (scene.y[box] as number) + (out * (scene.h[box] as number)) / 2;
+    const border = scene.y[box] + (out * scene.h[box]) / 2;
     const away = (y - border) * out;
-    if (away < -1 || away > STUB_LENGTH + reach || (scene.stub_nth[i] as number) >= MOST_STUBS) continue;
-    const off = Math.abs((scene.x[box] as number) + stubOffset(scene, i)[0] - x);
-    if (off >= least || !shown(scene.status[box] as number, mode)) continue;
+    if (away < -1 || away > STUB_LENGTH + reach || scene.stub_nth[i] >= MOST_STUBS) continue;
+    const off = Math.abs(scene.x[box] + stubOffset(scene, i)[0] - x);
+    if (off >= least || !shown(scene.status[box], mode)) continue;
     least = off;
     best = i;
   }

@@ -10,6 +10,8 @@ export interface Ports {
 
 const cache = new WeakMap<Template, Ports>();
 const STEP = 14;
+/** px beside the middle from which a line may leave its box all the same. */
+const NEARLY = 24;
 
 /** Edges of one box stand side by side, in the order of where they go, so that they do not cross at the box. */
 export function ports(template: Template): Ports {
@@ -21,10 +23,10 @@ export function ports(template: Template): Ports {
   const first = new Float32Array(edges);
   const last = new Float32Array(edges);
   for (let e = 0; e < edges; e++) {
-    const from = route_at[e] as number;
-    const to = route_at[e + 1] as number;
-    first[e] = to > from ? (route[2 * from] as number) : (x[edge_to[e] as number] as number);
-    last[e] = to > from ? (route[2 * to - 2] as number) : (x[edge_from[e] as number] as number);
+    const from = route_at[e];
+    const to = route_at[e + 1];
+    first[e] = to > from ? route[2 * from] : x[edge_to[e]];
+    last[e] = to > from ? route[2 * to - 2] : x[edge_from[e]];
   }
   spread(edge_from, first, x, w, made.out);
   spread(edge_to, last, x, w, made.in);
@@ -34,21 +36,20 @@ export function ports(template: Template): Ports {
 
 function spread(box: Int32Array, next: Float32Array, x: Float32Array, w: Float32Array, into: Float32Array): void {
   const order = Int32Array.from(box.keys());
-  order.sort((a, b) => (box[a] as number) - (box[b] as number) || (next[a] as number) - (next[b] as number) || a - b);
+  order.sort((a, b) => box[a] - box[b] || next[a] - next[b] || a - b);
   for (let at = 0; at < order.length; ) {
-    const one = box[order[at] as number] as number;
+    const one = box[order[at]];
     let end = at;
-    while (end < order.length && box[order[end] as number] === one) end++;
+    while (end < order.length && box[order[end]] === one) end++;
     const count = end - at;
-    const room = (w[one] as number) * 0.7;
+    const room = w[one] * 0.7;
     if (count === 1) {
       // A single edge that only just misses the middle runs straight.
-      const off = (next[order[at] as number] as number) - (x[one] as number);
-      into[order[at] as number] = Math.abs(off) < room / 2 ? off * 0.999 : 0;
-      if (Math.abs(off) > 24) into[order[at] as number] = 0;
+      const off = next[order[at]] - x[one];
+      into[order[at]] = Math.abs(off) < Math.min(room / 2, NEARLY) ? off * 0.999 : 0;
     } else {
       const step = Math.min(STEP, room / (count - 1));
-      for (let i = at; i < end; i++) into[order[i] as number] = (i - at - (count - 1) / 2) * step;
+      for (let i = at; i < end; i++) into[order[i]] = (i - at - (count - 1) / 2) * step;
     }
     at = end;
   }

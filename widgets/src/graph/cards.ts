@@ -17,8 +17,8 @@ const ROUND = 6;
 
 /** How round a box is, or a line so far around it: an input is round above, where nothing comes in, an output below. */
 export function corner(scene: Scene, box: number, gap = 0): number | number[] {
-  if ((scene.end[box] as number) < 0) return ROUND + gap;
-  const [round, sharp] = [(scene.h[box] as number) / 2 + gap, 3 + gap];
+  if (scene.end[box] < 0) return ROUND + gap;
+  const [round, sharp] = [scene.h[box] / 2 + gap, 3 + gap];
   return scene.result[box] ? [sharp, sharp, round, round] : [round, round, sharp, sharp];
 }
 
@@ -29,6 +29,8 @@ export class Cards {
   constructor(
     private readonly context: CanvasRenderingContext2D,
     private readonly labels: Labels,
+    /** Which of those that are alike an open container shows. */
+    private readonly which: (box: number) => number,
   ) {}
 
   #rect(x: number, y: number, w: number, h: number, r: number | number[]): void {
@@ -39,16 +41,16 @@ export class Cards {
     const { context, palette } = this;
     const { scene } = picture;
     for (const i of visible) {
-      if (!scene.open[i] || !shown(scene.status[i] as number, picture.mode)) continue;
-      const x = picture.x[i] as number;
-      const y = picture.y[i] as number;
-      const w = scene.w[i] as number;
-      const h = scene.h[i] as number;
+      if (!scene.open[i] || !shown(scene.status[i], picture.mode)) continue;
+      const x = picture.x[i];
+      const y = picture.y[i];
+      const w = scene.w[i];
+      const h = scene.h[i];
       context.beginPath();
       this.#rect(x, y, w, h, ROUND + 2);
-      context.fillStyle = (scene.depth[i] as number) % 2 ? palette.sunken : palette.ground;
+      context.fillStyle = scene.depth[i] % 2 ? palette.sunken : palette.ground;
       context.fill();
-      this.#border(scene.status[i] as number, palette["line-strong"], picture, i, k);
+      this.#border(scene.status[i], palette["line-strong"], picture, i, k);
       if (k * HEADER < 9) continue;
       context.textBaseline = "middle";
       context.textAlign = "left";
@@ -56,11 +58,11 @@ export class Cards {
       const alike = this.labels.alike(i);
       const times = this.labels.times(i);
       const taken = (alike > 1 ? LEAFING : 10) + (times ? this.labels.width(times, this.labels.small) + 20 : 0);
-      const member = scene.member[i] as number;
+      const member = scene.member[i];
       const from = x - w / 2 + (member >= 0 ? 47 : 26);
       const text = this.labels.title(i, x + w / 2 - from - taken);
       this.#chevron(x - w / 2 + 14, top, true);
-      if (member >= 0) this.#sign(picture.nodes.unit[member] as number, x - w / 2 + 26, top);
+      if (member >= 0) this.#sign(picture.nodes.unit[member], x - w / 2 + 26, top);
       context.fillStyle = palette.soft;
       context.font = this.labels.bold;
       context.fillText(text, from, top);
@@ -70,7 +72,6 @@ export class Cards {
   }
 
   /** "‹ 3 of 32 ›" at the right of an open container's header. */
-  which: (box: number) => number = () => 0;
   #leaf(right: number, y: number, box: number): void {
     const { context, palette } = this;
     context.font = this.labels.plain;
@@ -117,7 +118,7 @@ export class Cards {
   /** The sign of a unit, its left end at x. */
   #sign(unit: number, x: number, y: number, glyph = unit): void {
     const { context, palette } = this;
-    context.fillStyle = palette.units[unit] as string;
+    context.fillStyle = palette.units[unit];
     context.beginPath();
     context.roundRect(x, y - 8, SIGN, SIGN, 3.5);
     context.fill();
@@ -125,8 +126,8 @@ export class Cards {
     context.translate(x + 1.5, y - 6.5);
     context.scale(13 / 16, 13 / 16);
     context.lineWidth = 1.8;
-    context.strokeStyle = palette.onUnits[unit] as string;
-    context.stroke(this.#glyphs[glyph] as Path2D);
+    context.strokeStyle = palette.onUnits[unit];
+    context.stroke(this.#glyphs[glyph]);
     context.restore();
   }
 
@@ -137,18 +138,18 @@ export class Cards {
     context.textBaseline = "middle";
     context.textAlign = "left";
     for (const i of visible) {
-      const status = scene.status[i] as number;
+      const status = scene.status[i];
       if (scene.open[i] || !shown(status, picture.mode)) continue;
-      const member = scene.member[i] as number;
+      const member = scene.member[i];
       const container = member < 0;
       const sort = mark(status);
-      const lit = picture.lit[i] as number;
+      const lit = picture.lit[i];
       const inner = (status & INNER) !== 0;
       const back = (grey && sort === Mark.Same && !lit && !inner) || (picture.quiet && !lit);
-      const x = picture.x[i] as number;
-      const y = picture.y[i] as number;
-      const w = scene.w[i] as number;
-      const h = scene.h[i] as number;
+      const x = picture.x[i];
+      const y = picture.y[i];
+      const w = scene.w[i];
+      const h = scene.h[i];
       if (container && labels.times(i)) {
         // What stands for many lies on a pile.
         for (const off of [6, 3]) {
@@ -166,8 +167,8 @@ export class Cards {
       context.fillStyle = sort === Mark.Removed ? palette["removed-tint"] : sort === Mark.Added ? palette["added-tint"] : container ? palette.raised : palette.surface;
       context.fill();
       this.#border(status, container ? palette["line-strong"] : back ? palette.line : palette["line-strong"], picture, i, k);
-      if ((scene.end[i] as number) >= 0) this.#endWords(picture, i, back, level);
-      else this.#words(picture, i, container ? -1 : (nodes.unit[member] as number), back, level);
+      if (scene.end[i] >= 0) this.#endWords(picture, i, back, level);
+      else this.#words(picture, i, container ? -1 : nodes.unit[member], back, level);
     }
   }
 
@@ -175,16 +176,16 @@ export class Cards {
   #words(picture: Picture, i: number, unit: number, back: boolean, level: Detail): void {
     const { context, palette, labels } = this;
     const { scene } = picture;
-    const w = scene.w[i] as number;
-    const h = scene.h[i] as number;
-    const left = (picture.x[i] as number) - w / 2;
-    const top = (picture.y[i] as number) - h / 2;
+    const w = scene.w[i];
+    const h = scene.h[i];
+    const left = picture.x[i] - w / 2;
+    const top = picture.y[i] - h / 2;
     const three = level === Detail.All && h >= 50;
     const band = three ? BAND : h;
     const line = top + band / 2 + 0.5;
     const opens = unit >= 0 && scene.path[i] !== "";
     if (unit >= 0) {
-      context.fillStyle = back ? palette.sunken : (palette.unitTints[unit] as string);
+      context.fillStyle = back ? palette.sunken : palette.unitTints[unit];
       context.beginPath();
       context.roundRect(left + 0.5, top + 0.5, w - 1, band - 0.5, three ? [ROUND - 1, ROUND - 1, 0, 0] : ROUND - 1);
       context.fill();
@@ -192,7 +193,7 @@ export class Cards {
       this.#sign(unit, left + 5, line);
       context.globalAlpha = 1;
       if (opens) this.#chevron(left + w - 10, line, false);
-    } else if ((scene.member[i] as number) > UNKNOWN) this.#chevron(left + 11, line, false);
+    } else if (scene.member[i] > UNKNOWN) this.#chevron(left + 11, line, false);
     const times = unit < 0 ? labels.times(i) : "";
     const badge = times ? labels.width(times, labels.small) + 16 : 0;
     const from = unit < 0 ? 19 : 25;
@@ -216,10 +217,10 @@ export class Cards {
   #border(status: number, plain: string, picture: Picture, i: number, k: number): void {
     const { context, palette } = this;
     const { scene } = picture;
-    const x = picture.x[i] as number;
-    const y = picture.y[i] as number;
-    const w = scene.w[i] as number;
-    const h = scene.h[i] as number;
+    const x = picture.x[i];
+    const y = picture.y[i];
+    const w = scene.w[i];
+    const h = scene.h[i];
     switch (mark(status)) {
       case Mark.Removed:
         context.setLineDash([6, 4]);
@@ -256,13 +257,13 @@ export class Cards {
   #endWords(picture: Picture, i: number, back: boolean, level: Detail): void {
     const { context, palette, labels } = this;
     const { scene } = picture;
-    const w = scene.w[i] as number;
-    const left = (picture.x[i] as number) - w / 2 + 12;
-    const y = picture.y[i] as number;
+    const w = scene.w[i];
+    const left = picture.x[i] - w / 2 + 12;
+    const y = picture.y[i];
     const two = level === Detail.All;
     const line = two ? y - 7.5 : y;
     context.globalAlpha = back ? 0.45 : 1;
-    this.#sign(Unit.Boundary, left, two ? y : line, Unit.Boundary + (scene.result[i] as number));
+    this.#sign(Unit.Boundary, left, two ? y : line, Unit.Boundary + scene.result[i]);
     context.globalAlpha = 1;
     const room = w - 12 - 21 - 12;
     context.fillStyle = back ? palette.muted : palette.ink;

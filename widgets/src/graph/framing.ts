@@ -25,10 +25,10 @@ export function firstView(stage: Stage, camera: Camera): View {
   }
   // From the top; sideways over what comes first.
   let first = 0;
-  for (let i = 1; i < scene.count; i++) if ((scene.y[i] as number) < (scene.y[first] as number)) first = i;
+  for (let i = 1; i < scene.count; i++) if (scene.y[i] < scene.y[first]) first = i;
   const k = Math.max(view.k, Math.min(0.9, Math.max(READABLE, (width - 48) / scene.width)));
   const wide = scene.width * k;
-  const x = wide <= width ? (width - wide) / 2 : Math.min(24, Math.max(width - wide - 24, width / 2 - (scene.x[first] as number) * k));
+  const x = wide <= width ? (width - wide) / 2 : Math.min(24, Math.max(width - wide - 24, width / 2 - scene.x[first] * k));
   return { k, x, y: 20 };
 }
 
@@ -38,7 +38,7 @@ function repeated(stage: Stage): Rect | undefined {
   let best = -1;
   let most = 0;
   for (let i = 0; i < scene.count; i++) {
-    const container = scene.open[i] ? scenes?.containers[-1 - (scene.member[i] as number)] : undefined;
+    const container = scene.open[i] ? scenes?.containers[-1 - scene.member[i]] : undefined;
     const inside = container && container.count > 1 ? container.nodes : 0;
     if (inside <= most) continue;
     most = inside;
@@ -52,7 +52,7 @@ export function changedBoxes(stage: Stage, mode: GraphMode): number[] {
   const { scene } = stage;
   const boxes: number[] = [];
   for (let i = 0; i < scene.count; i++) {
-    if (!scene.open[i] && mark(scene.status[i] as number) !== Mark.Same && shown(scene.status[i] as number, mode)) boxes.push(i);
+    if (!scene.open[i] && mark(scene.status[i]) !== Mark.Same && shown(scene.status[i], mode)) boxes.push(i);
   }
   return boxes;
 }
@@ -69,5 +69,5 @@ export function seesAny(camera: Camera, stage: Stage, boxes: readonly number[]):
   const [left, top] = camera.world(0, 0);
   const [right, bottom] = camera.world(camera.width, camera.height);
   const { x, y } = stage.scene;
-  return boxes.some((i) => (x[i] as number) > left && (x[i] as number) < right && (y[i] as number) > top && (y[i] as number) < bottom);
+  return boxes.some((i) => x[i] > left && x[i] < right && y[i] > top && y[i] < bottom);
 }

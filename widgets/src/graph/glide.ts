@@ -12,10 +12,14 @@ export interface Anchor {
   top: boolean;
 }
 
-/** By name, so that it holds from one document to the next too; a path begins with a slash and a space here. */
-export function keyOf(of: Picture, box: number): string {
-  const member = of.scene.member[box] as number;
-  return member < 0 ? `/ ${of.scene.path[box] || `value ${of.scene.end[box]}`}` : (of.nodes.strings[of.nodes.name[member] as number] ?? "");
+/** By name, so that it holds from one document to the next too; what is no node's name begins with a slash and a space. */
+export function keyOf({ scene, nodes }: Picture, box: number): string {
+  const member = scene.member[box];
+  if (member < 0) return `/ ${scene.path[box] || `value ${scene.end[box]} ${scene.result[box]}`}`;
+  const name = nodes.strings[nodes.name[member]] ?? "";
+  const around = scene.parent[box];
+  // An operator in an open kernel may have the kernel's name.
+  return around >= 0 && scene.member[around] >= 0 ? `/ in ${name}` : name;
 }
 
 export class Glide {
@@ -38,12 +42,13 @@ export class Glide {
       const was = rows.get(name);
       if (was === undefined) continue;
       pairs.push(i, was);
-      const far = anchor ? (name === anchor.key ? -1 : Infinity) : (old.x[was] as number) === 0 ? Infinity : ((old.x[was] as number) - cx) ** 2 + ((old.y[was] as number) - cy) ** 2;
+      const seen = scene.status[i] && old.scene.status[was]; // what is not seen anchors nothing
+      const far = anchor ? (name === anchor.key ? -1 : Infinity) : seen ? (old.x[was] - cx) ** 2 + (old.y[was] - cy) ** 2 : Infinity;
       if (far >= nearest) continue;
       nearest = far;
-      dx = (scene.x[i] as number) - (old.x[was] as number);
-      dy = (scene.y[i] as number) - (old.y[was] as number);
-      if (anchor?.top) dy -= ((scene.h[i] as number) - (old.scene.h[was] as number)) / 2;
+      dx = scene.x[i] - old.x[was];
+      dy = scene.y[i] - old.y[was];
+      if (anchor?.top) dy -= (scene.h[i] - old.scene.h[was]) / 2;
     }
     if (nearest === Infinity) return;
     camera.jump({ k: camera.k, x: camera.x - dx * camera.k, y: camera.y - dy * camera.k });
@@ -51,11 +56,11 @@ export class Glide {
     const before = { x: scene.x.slice(), y: scene.y.slice() };
     let moves = false;
     for (let n = 0; n < pairs.length; n += 2) {
-      const i = pairs[n] as number;
-      const was = pairs[n + 1] as number;
-      before.x[i] = (old.x[was] as number) + dx;
-      before.y[i] = (old.y[was] as number) + dy;
-      if (Math.abs((before.x[i] as number) - (scene.x[i] as number)) + Math.abs((before.y[i] as number) - (scene.y[i] as number)) > 1) moves = true;
+      const i = pairs[n];
+      const was = pairs[n + 1];
+      before.x[i] = old.x[was] + dx;
+      before.y[i] = old.y[was] + dy;
+      if (Math.abs(before.x[i] - scene.x[i]) + Math.abs(before.y[i] - scene.y[i]) > 1) moves = true;
     }
     if (!moves) return;
     this.#before = before;
@@ -80,8 +85,8 @@ export class Glide {
       return false;
     }
     for (let i = 0; i < x.length; i++) {
-      picture.x[i] = (before.x[i] as number) + ((x[i] as number) - (before.x[i] as number)) * ease;
-      picture.y[i] = (before.y[i] as number) + ((y[i] as number) - (before.y[i] as number)) * ease;
+      picture.x[i] = before.x[i] + (x[i] - before.x[i]) * ease;
+      picture.y[i] = before.y[i] + (y[i] - before.y[i]) * ease;
     }
     return true;
   }

@@ -2,14 +2,17 @@
 
 import type { GraphView } from "./view.ts";
 
+/** px that a pointer may move and still press. */
 const SLOP = 4;
+/** ms between two presses of one place that count as one. */
+const DOUBLE = 350;
 
 export class Hands {
   constructor(view: GraphView, embedded: boolean) {
     const { canvas, camera } = view;
     const pointers = new Map<number, { x: number; y: number }>();
     let moved = 0;
-    let lastPress = 0;
+    let last = { time: -Infinity, x: 0, y: 0 };
     const at = (event: MouseEvent): [number, number] => {
       const box = canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
@@ -45,8 +48,9 @@ export class Hands {
       if (!pointers.delete(event.pointerId) || event.type === "pointercancel") return;
       canvas.style.cursor = "grab";
       if (moved >= SLOP) return;
-      const double = event.timeStamp - lastPress < 350;
-      lastPress = double ? 0 : event.timeStamp;
+      const near = Math.hypot(event.clientX - last.x, event.clientY - last.y) < 2 * SLOP;
+      const double = near && event.timeStamp - last.time < DOUBLE;
+      last = { time: double ? -Infinity : event.timeStamp, x: event.clientX, y: event.clientY };
       view.press(...at(event), double);
     };
     canvas.addEventListener("pointerup", up);

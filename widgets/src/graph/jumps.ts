@@ -17,12 +17,12 @@ export interface Jump {
 export function jumpOf(stage: Stage, store: Store, step: number, stub: number): Jump {
   const { scene } = stage;
   const { nodes } = store.parts;
-  const value = scene.stub_value[stub] as number;
+  const value = scene.stub_value[stub];
   const back = scene.stub_side[stub] === 0;
-  const own = scene.stub_box[stub] as number;
+  const own = scene.stub_box[stub];
   const found = nodes ? presentAround(nodes, value, back, step) : [];
   const boxes = [...stage.ends(value).filter((box) => stage.isInput(box) === back), ...found.map((node) => stage.box(node))];
   const around = new Set<number>();
-  for (let box = own; box >= 0; box = scene.parent[box] as number) around.add(box);
+  for (let box = own; box >= 0; box = scene.parent[box]) around.add(box);
   return { value, back, nodes: found, boxes: [...new Set(boxes)].filter((box) => box >= 0 && !around.has(box)) };
 }

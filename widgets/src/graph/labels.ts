@@ -147,8 +147,8 @@ function latencies(parts: Partial<Parts>): Float64Array | null {
   if (!cost || !nodes) return null;
   const by = new Float64Array(nodes.name.length).fill(NaN);
   for (let i = 0; i < cost.node.length; i++) {
-    const node = cost.node[i] as number;
-    if (node >= 0) by[node] = cost.latency_us[i] as number;
+    const node = cost.node[i];
+    if (node >= 0) by[node] = cost.latency_us[i];
   }
   return by;
 }

@@ -37,7 +37,7 @@ export function light(picture: Picture, stage: Stage, parts: Partial<Parts>, cur
   const set = (node: NodeId, flag: Lit): void => {
     const box = stage.box(node);
     // An open container stands for one of those alike that is not shown: it is not lit for each of them.
-    if (box >= 0 && (!scene.open[box] || (scene.member[box] as number) >= 0)) lit[box] = (lit[box] as number) | flag;
+    if (box >= 0 && (!scene.open[box] || scene.member[box] >= 0)) lit[box] = lit[box] | flag;
   };
   for (const node of found) set(node, Lit.Found);
   const step = cursor.step ?? (cursor.rule !== undefined && rules ? (rules.step[rules.name.indexOf(cursor.rule)] ?? -1) : -1);
@@ -56,12 +56,12 @@ export function light(picture: Picture, stage: Stage, parts: Partial<Parts>, cur
   if (cursor.node !== undefined) {
     set(cursor.node, Lit.Chosen);
     const inside = stage.inside(cursor.node);
-    if (inside >= 0) lit[inside] = (lit[inside] as number) | Lit.Chosen;
+    if (inside >= 0) lit[inside] = lit[inside] | Lit.Chosen;
   }
-  if (cursor.value !== undefined) for (const box of stage.ends(cursor.value)) lit[box] = (lit[box] as number) | Lit.Chosen;
+  if (cursor.value !== undefined) for (const box of stage.ends(cursor.value)) lit[box] = lit[box] | Lit.Chosen;
   const chosen = cursor.node !== undefined ? stage.box(cursor.node) : -1;
   for (let e = 0; e < scene.edges; e++) {
-    const value = scene.edge_value[e] as number;
+    const value = scene.edge_value[e];
     if (cursor.value !== undefined ? value === cursor.value : chosen >= 0 && (scene.edge_from[e] === chosen || scene.edge_to[e] === chosen)) litEdges[e] = 1;
   }
   const standing = cursor.step !== undefined && cursor.reject !== undefined ? (steps?.steps[cursor.step]?.rejects.blocker_value[cursor.reject] ?? -1) : -1;
@@ -69,22 +69,22 @@ export function light(picture: Picture, stage: Stage, parts: Partial<Parts>, cur
     // A value stands in the way: its lines are lit, and where it is a stub or a constant, what reads it.
     for (let e = 0; e < scene.edges; e++) if (scene.edge_value[e] === standing) litEdges[e] = 2;
     for (let i = 0; i < scene.stubs; i++) {
-      const box = scene.stub_box[i] as number;
-      if (scene.stub_value[i] === standing) lit[box] = (lit[box] as number) | Lit.Blocker;
+      const box = scene.stub_box[i];
+      if (scene.stub_value[i] === standing) lit[box] = lit[box] | Lit.Blocker;
     }
   }
   if (cursor.value !== undefined && nodes) {
     // A value that is drawn as a stub still has ends.
     for (let i = 0; i < scene.stubs; i++) {
       if (scene.stub_value[i] !== cursor.value) continue;
-      const box = scene.stub_box[i] as number;
-      lit[box] = (lit[box] as number) | Lit.Found;
+      const box = scene.stub_box[i];
+      lit[box] = lit[box] | Lit.Found;
     }
     for (let e = 0; e < scene.edges; e++) {
       if (!litEdges[e]) continue;
-      for (const box of [scene.edge_from[e] as number, scene.edge_to[e] as number]) lit[box] = (lit[box] as number) | Lit.Found;
+      for (const box of [scene.edge_from[e], scene.edge_to[e]]) lit[box] = lit[box] | Lit.Found;
     }
   }
-  if (hover >= 0) lit[hover] = (lit[hover] as number) | Lit.Hover;
+  if (hover >= 0) lit[hover] = lit[hover] | Lit.Hover;
   picture.quiet = found.length > 0 || cursor.rewrite !== undefined || cursor.reject !== undefined;
 }

@@ -23,14 +23,14 @@ export class Lines {
       context.beginPath();
       let any = false;
       for (let n = 0; n < found; n++) {
-        const e = hits[n] as number;
-        const status = scene.edge_status[e] as number;
+        const e = hits[n];
+        const status = scene.edge_status[e];
         if (!shown(status, picture.mode)) continue;
-        const which = kindOf(status, litEdges[e] as number);
+        const which = kindOf(status, litEdges[e]);
         if (which !== kind) continue;
         if (least && kind === 0) {
-          const height = (index.edges.bottom[e] as number) - (index.edges.top[e] as number);
-          if (height < least * 6 && (index.edges.right[e] as number) - (index.edges.left[e] as number) < least * 6) continue;
+          const height = index.edges.bottom[e] - index.edges.top[e];
+          if (height < least * 6 && index.edges.right[e] - index.edges.left[e] < least * 6) continue;
         }
         this.#route(scene, e, straight);
         any = true;
@@ -38,7 +38,7 @@ export class Lines {
       if (!any) continue;
       const width = kind >= 3 ? 2.2 : kind ? 1.7 : 1.15;
       context.lineWidth = Math.max(width, (kind ? 1.2 : 0.7) / k);
-      context.strokeStyle = [dim ? palette.line : palette["line-strong"], palette.removed, palette.added, palette.accent, palette.near][kind] as string;
+      context.strokeStyle = [dim ? palette.line : palette["line-strong"], palette.removed, palette.added, palette.accent, palette.near][kind];
       context.setLineDash(kind === 1 ? [5, 4] : []);
       context.stroke();
       context.setLineDash([]);
@@ -49,14 +49,14 @@ export class Lines {
   #route(scene: Scene, e: number, straight: boolean): void {
     const { context } = this;
     const { route } = scene;
-    const from = scene.route_at[e] as number;
-    const to = scene.route_at[e + 1] as number;
-    let x = route[2 * from] as number;
-    let y = route[2 * from + 1] as number;
+    const from = scene.route_at[e];
+    const to = scene.route_at[e + 1];
+    let x = route[2 * from];
+    let y = route[2 * from + 1];
     context.moveTo(x, y);
     for (let i = from + 1; i < to; i++) {
-      const nx = route[2 * i] as number;
-      const ny = route[2 * i + 1] as number;
+      const nx = route[2 * i];
+      const ny = route[2 * i + 1];
       if (straight || nx === x) context.lineTo(nx, ny);
       else {
         const half = (ny - y) * 0.5;
@@ -73,14 +73,14 @@ export class Lines {
     const { hits, found } = index.edges;
     context.beginPath();
     for (let n = 0; n < found; n++) {
-      const e = hits[n] as number;
-      const status = scene.edge_status[e] as number;
+      const e = hits[n];
+      const status = scene.edge_status[e];
       if (!shown(status, picture.mode)) continue;
-      const which = kindOf(status, litEdges[e] as number);
+      const which = kindOf(status, litEdges[e]);
       if (which !== kind) continue;
-      const end = 2 * ((scene.route_at[e + 1] as number) - 1);
-      const x = scene.route[end] as number;
-      const y = scene.route[end + 1] as number;
+      const end = 2 * (scene.route_at[e + 1] - 1);
+      const x = scene.route[end];
+      const y = scene.route[end + 1];
       context.moveTo(x, y);
       context.lineTo(x - 3.2, y - 6);
       context.lineTo(x + 3.2, y - 6);
@@ -97,11 +97,11 @@ export class Lines {
     if (!stubsShown(scene, k)) return;
     context.beginPath();
     for (let i = 0; i < scene.stubs; i++) {
-      const box = scene.stub_box[i] as number;
-      if ((scene.stub_nth[i] as number) >= MOST_STUBS || !shown(scene.status[box] as number, picture.mode)) continue;
+      const box = scene.stub_box[i];
+      if (scene.stub_nth[i] >= MOST_STUBS || !shown(scene.status[box], picture.mode)) continue;
       const [dx, dy] = stubOffset(scene, i);
-      const x = (picture.x[box] as number) + dx;
-      const y = (picture.y[box] as number) + dy;
+      const x = picture.x[box] + dx;
+      const y = picture.y[box] + dy;
       const tip = y + Math.sign(dy) * STUB_LENGTH;
       context.moveTo(x, y);
       context.lineTo(x, tip);
@@ -113,10 +113,10 @@ export class Lines {
     context.stroke();
     const { litStub } = picture;
     if (litStub < 0 || litStub >= scene.stubs) return;
-    const box = scene.stub_box[litStub] as number;
+    const box = scene.stub_box[litStub];
     const [dx, dy] = stubOffset(scene, litStub);
     context.beginPath();
-    context.arc((picture.x[box] as number) + dx, (picture.y[box] as number) + dy + Math.sign(dy) * STUB_LENGTH, 4, 0, 6.3);
+    context.arc(picture.x[box] + dx, picture.y[box] + dy + Math.sign(dy) * STUB_LENGTH, 4, 0, 6.3);
     context.fillStyle = palette.accent;
     context.fill();
   }

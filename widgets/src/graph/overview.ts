@@ -48,11 +48,11 @@ export class Overview {
     const s = 2 * this.#scale;
     for (let turn = 0; turn < 2; turn++) {
       for (let i = 0; i < scene.count; i++) {
-        const status = scene.status[i] as number;
+        const status = scene.status[i];
         if (scene.open[i] || !shown(status, picture.mode)) continue;
         const sort = mark(status);
         if ((sort === Mark.Same) !== (turn === 0)) continue;
-        const member = scene.member[i] as number;
+        const member = scene.member[i];
         context.fillStyle =
           sort === Mark.Removed
             ? palette.removed
@@ -63,12 +63,12 @@ export class Overview {
                 : scene.differs && picture.mode === "both"
                   ? palette["line-strong"]
                   : member >= 0
-                    ? (palette.units[nodes.unit[member] as number] as string)
+                    ? palette.units[nodes.unit[member]]
                     : palette.muted;
         const least = turn ? 4 : 1.5;
-        const w = Math.max(least, (scene.w[i] as number) * s);
-        const height = Math.max(least, (scene.h[i] as number) * s * 0.8);
-        context.fillRect((scene.x[i] as number) * s + 2 * this.#dx - w / 2, (scene.y[i] as number) * s + 2 * this.#dy - height / 2, w, height);
+        const w = Math.max(least, scene.w[i] * s);
+        const height = Math.max(least, scene.h[i] * s * 0.8);
+        context.fillRect(scene.x[i] * s + 2 * this.#dx - w / 2, scene.y[i] * s + 2 * this.#dy - height / 2, w, height);
       }
     }
   }
@@ -85,7 +85,7 @@ export class Overview {
     index.boxes.query(x, y, right, bottom);
     const { hits, found } = index.boxes;
     let covers = false;
-    for (let n = 0; n < found && !covers; n++) covers = !scene.open[hits[n] as number] && shown(scene.status[hits[n] as number] as number, mode);
+    for (let n = 0; n < found && !covers; n++) covers = !scene.open[hits[n]] && shown(scene.status[hits[n]], mode);
     this.element.classList.toggle("gx-small", covers);
     const context = this.element.getContext("2d") as CanvasRenderingContext2D;
     context.setTransform(1, 0, 0, 1, 0, 0);

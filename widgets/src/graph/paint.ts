@@ -47,16 +47,17 @@ export class Painter {
   #next = new Int32Array(0);
   #sorted = new Int32Array(0);
 
-  readonly cards: Cards;
+  private readonly cards: Cards;
   private readonly lines: Lines;
 
   constructor(
     private readonly context: CanvasRenderingContext2D,
     public palette: Palette,
-    public labels: Labels,
+    readonly labels: Labels,
+    which: (box: number) => number,
   ) {
     this.lines = new Lines(context);
-    this.cards = new Cards(context, labels);
+    this.cards = new Cards(context, labels, which);
   }
 
   draw(picture: Picture, camera: Camera, ratio: number): void {
@@ -99,31 +100,31 @@ export class Painter {
     const colours = 24;
     this.#head.fill(-1, 0, colours);
     for (const i of visible) {
-      const status = scene.status[i] as number;
+      const status = scene.status[i];
       if (scene.open[i] || !shown(status, picture.mode)) continue;
-      const member = scene.member[i] as number;
+      const member = scene.member[i];
       const sort = mark(status);
-      const unit = member >= 0 ? (nodes.unit[member] as number) : (scene.end[i] as number) >= 0 ? Unit.Boundary : 8;
+      const unit = member >= 0 ? nodes.unit[member] : scene.end[i] >= 0 ? Unit.Boundary : 8;
       const colour = sort !== Mark.Same ? 16 + sort : grey || picture.quiet ? (unit === 8 ? 10 : 9) : unit;
-      this.#next[i] = this.#head[colour] as number;
+      this.#next[i] = this.#head[colour];
       this.#head[colour] = i;
     }
     const least = 1 / k;
     for (let colour = 0; colour < colours; colour++) {
-      let i = this.#head[colour] as number;
+      let i = this.#head[colour];
       if (i < 0) continue;
       context.fillStyle =
         colour < 8
-          ? (palette.units[colour] as string)
+          ? palette.units[colour]
           : colour === 8
             ? palette.chosen
             : colour < 16
               ? palette.line
-              : (["", palette.removed, palette.added, palette.changed][colour - 16] as string);
-      for (; i >= 0; i = this.#next[i] as number) {
-        const w = Math.max(scene.w[i] as number, least);
-        const h = Math.max(scene.h[i] as number, least);
-        context.fillRect((picture.x[i] as number) - w / 2, (picture.y[i] as number) - h / 2, w, h);
+              : ["", palette.removed, palette.added, palette.changed][colour - 16];
+      for (; i >= 0; i = this.#next[i]) {
+        const w = Math.max(scene.w[i], least);
+        const h = Math.max(scene.h[i], least);
+        context.fillRect(picture.x[i] - w / 2, picture.y[i] - h / 2, w, h);
       }
     }
   }
@@ -133,12 +134,12 @@ export class Painter {
     const { context, palette } = this;
     const { scene, lit } = picture;
     for (const i of visible) {
-      const flags = lit[i] as number;
-      if (!flags || !shown(scene.status[i] as number, picture.mode)) continue;
-      const x = picture.x[i] as number;
-      const y = picture.y[i] as number;
-      const w = scene.w[i] as number;
-      const h = scene.h[i] as number;
+      const flags = lit[i];
+      if (!flags || !shown(scene.status[i], picture.mode)) continue;
+      const x = picture.x[i];
+      const y = picture.y[i];
+      const w = scene.w[i];
+      const h = scene.h[i];
       const ring = (gap: number, width: number, colour: string, dash: number): void => {
         context.beginPath();
         context.roundRect(x - w / 2 - gap, y - h / 2 - gap, w + 2 * gap, h + 2 * gap, corner(scene, i, gap));
@@ -150,7 +151,7 @@ export class Painter {
       };
       if (flags & Lit.Near && !(flags & Lit.Blocker)) ring(3, 1.6, palette.near, 3);
       if (flags & Lit.Found) ring(3, 2.2, palette.accent, 0);
-      if (flags & Lit.Rewrite && mark(scene.status[i] as number) === Mark.Same) ring(2, 1.6, palette.changed, 0);
+      if (flags & Lit.Rewrite && mark(scene.status[i]) === Mark.Same) ring(2, 1.6, palette.changed, 0);
       if (flags & Lit.Blocker) {
         ring(3, 3, palette.near, 0);
         ring(8, 1.5, palette.near, 0);
@@ -173,13 +174,13 @@ export class Painter {
     let drawn = 0;
     const taken: Rect[] = [];
     for (const i of visible) {
-      if (((scene.member[i] as number) >= 0 && !scene.open[i]) || drawn > 200) continue;
-      if (!shown(scene.status[i] as number, picture.mode)) continue;
-      const w = (scene.w[i] as number) * k;
-      const h = (scene.h[i] as number) * k;
+      if ((scene.member[i] >= 0 && !scene.open[i]) || drawn > 200) continue;
+      if (!shown(scene.status[i], picture.mode)) continue;
+      const w = scene.w[i] * k;
+      const h = scene.h[i] * k;
       if (w < 44 || h < 13 || (scene.open[i] && HEADER * k >= 9)) continue;
-      const x = (picture.x[i] as number) * k + camera.x - w / 2;
-      const top = (picture.y[i] as number) * k + camera.y - h / 2;
+      const x = picture.x[i] * k + camera.x - w / 2;
+      const top = picture.y[i] * k + camera.y - h / 2;
       const times = labels.times(i);
       const name = labels.full(i);
       // How often it stands there is never cut off.
@@ -196,7 +197,7 @@ export class Painter {
       context.globalAlpha = 0.86;
       context.fillRect(x + 2, y - 8, width, 16);
       context.globalAlpha = 1;
-      context.fillStyle = mark(scene.status[i] as number) === Mark.Changed ? palette.changed : palette.soft;
+      context.fillStyle = mark(scene.status[i]) === Mark.Changed ? palette.changed : palette.soft;
       context.fillText(text, x + 6, y);
     }
   }

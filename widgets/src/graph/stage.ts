@@ -70,22 +70,22 @@ export class Stage {
     this.#inner.clear();
     this.#ends.clear();
     for (let i = scene.count - 1; i >= 0; i--) {
-      const member = scene.member[i] as number;
-      const end = scene.end[i] as number;
+      const member = scene.member[i];
+      const end = scene.end[i];
       if (end >= 0) this.#ends.set(end, [...(this.#ends.get(end) ?? []), i]);
       else if (this.#inKernel(i)) this.#inner.set(member, i);
       else if (member >= 0) {
-        const name = nodes.name[member] as number;
+        const name = nodes.name[member];
         // Of two versions the one that is left counts.
-        if (this.#byName[name] === -1 || (scene.status[i] as number) & 2) this.#byName[name] = i;
+        if (this.#byName[name] === -1 || scene.status[i] & 2) this.#byName[name] = i;
       }
-      if (scene.path[i]) this.#byPath.set(scene.path[i] as string, i);
+      if (scene.path[i]) this.#byPath.set(scene.path[i], i);
     }
   }
 
   #inKernel(box: number): boolean {
-    const around = this.scene.parent[box] as number;
-    return around >= 0 && (this.scene.member[around] as number) >= 0;
+    const around = this.scene.parent[box];
+    return around >= 0 && this.scene.member[around] >= 0;
   }
 
   /** Boxes of a value that goes into the graph or comes out of it, none for others. */
@@ -94,7 +94,7 @@ export class Stage {
   }
 
   isInput(box: number): boolean {
-    return this.scenes?.containers[-1 - (this.scene.member[box] as number)]?.kind === "input";
+    return this.scenes?.containers[-1 - this.scene.member[box]]?.kind === "input";
   }
 
   /** The box of an operator inside an open kernel, -1. */
@@ -125,7 +125,7 @@ export class Stage {
   box(node: NodeId): number {
     const { nodes } = this.#parts;
     if (!nodes || node < 0) return -1;
-    const own = this.#byName[nodes.name[node] as number] ?? -1;
+    const own = this.#byName[nodes.name[node]] ?? -1;
     const inner = this.inside(node);
     // A kernel has the name of one of the operators inside it.
     if (inner >= 0 && this.scene.member[own] !== node) return inner;
@@ -147,7 +147,7 @@ export class Stage {
     const { scenes, nodes } = this.#parts;
     if (!scenes || !nodes) return -1;
     for (const kernel of holders(scenes, node)) {
-      const box = this.#byName[nodes.name[kernel] as number] ?? -1;
+      const box = this.#byName[nodes.name[kernel]] ?? -1;
       if (box >= 0 && this.scene.member[box] === kernel) return box;
     }
     return -1;
@@ -171,6 +171,11 @@ export class Stage {
     return changed;
   }
 
+  /** Which of those that are alike a box shows. */
+  instance(box: number): number {
+    return this.openness.instance.get(this.scene.path[box]) ?? 0;
+  }
+
   toggle(box: number): void {
     const path = this.scene.path[box];
     if (!path) return;
@@ -179,9 +184,7 @@ export class Stage {
   }
 
   leaf(box: number, by: number, alike: number): void {
-    const path = this.scene.path[box] as string;
-    const now = this.openness.instance.get(path) ?? 0;
-    this.openness.instance.set(path, (now + by + alike) % alike);
+    this.openness.instance.set(this.scene.path[box], (this.instance(box) + by + alike) % alike);
     this.rebuild();
   }
 
@@ -192,10 +195,10 @@ export class Stage {
     for (const i of boxes) {
       if (i < 0) continue;
       const one = {
-        left: (x[i] as number) - (w[i] as number) / 2,
-        top: (y[i] as number) - (h[i] as number) / 2,
-        right: (x[i] as number) + (w[i] as number) / 2,
-        bottom: (y[i] as number) + (h[i] as number) / 2,
+        left: x[i] - w[i] / 2,
+        top: y[i] - h[i] / 2,
+        right: x[i] + w[i] / 2,
+        bottom: y[i] + h[i] / 2,
       };
       rect = rect
         ? { left: Math.min(rect.left, one.left), top: Math.min(rect.top, one.top), right: Math.max(rect.right, one.right), bottom: Math.max(rect.bottom, one.bottom) }

@@ -3,7 +3,7 @@
 import type { Store } from "../core/panel.ts";
 import { mark, shown } from "../core/diff.ts";
 import { MARK_WORDS } from "../core/glyphs.ts";
-import { fill, h } from "../shell/dom.ts";
+import { fill, focused, h } from "../shell/dom.ts";
 import { count } from "../core/units.ts";
 import type { GraphView } from "./view.ts";
 
@@ -37,6 +37,15 @@ export class NodeTable {
     this.#timer = setTimeout(() => this.#write(), IDLE);
   }
 
+  /** Chooses or opens a box, wherever it is by now. */
+  #press(member: number): void {
+    const { scene } = this.view.stage;
+    const box = scene.member.indexOf(member);
+    if (box < 0) return;
+    if (scene.path[box] && member < 0) this.view.open(box);
+    else this.view.choose(box);
+  }
+
   #write(): void {
     const { stage, camera, labels } = this.view;
     const { scene, index } = stage;
@@ -45,25 +54,29 @@ export class NodeTable {
     const [left, top] = camera.world(0, 0);
     const [right, bottom] = camera.world(camera.width, camera.height);
     const found = [...index.boxes.hits.subarray(0, index.boxes.query(left, top, right, bottom))];
-    const visible = found.filter((i) => shown(scene.status[i] as number, this.store.mode)).sort((a, b) => (scene.y[a] as number) - (scene.y[b] as number) || (scene.x[a] as number) - (scene.x[b] as number));
+    const visible = found.filter((i) => shown(scene.status[i], this.store.mode)).sort((a, b) => scene.y[a] - scene.y[b] || scene.x[a] - scene.x[b]);
     this.view.canvas.setAttribute("aria-label", `Graph: ${count(visible.length)} of ${count(scene.count)} boxes visible; a table of them follows`);
     const rows = visible.slice(0, MOST).map((i) => {
-      const member = scene.member[i] as number;
-      const name = member >= 0 ? (nodes.strings[nodes.name[member] as number] ?? "") : "";
-      const end = scene.end[i] as number;
-      const press = (): void => (end >= 0 ? this.store.move({ node: undefined, value: end }) : member >= 0 ? this.store.move({ node: member }) : this.view.open(i));
+      const member = scene.member[i];
+      const name = member >= 0 ? (nodes.strings[nodes.name[member]] ?? "") : "";
+      const end = scene.end[i];
+      const press = (): void => this.#press(member);
       const hidden = this.element.className === "gx-hidden";
       return h(
         "tr",
         {},
-        h("th", { scope: "row" }, h("button", { class: "gx-link", type: "button", tabindex: hidden ? "-1" : "0", onclick: press, text: labels.full(i) })),
+        h("th", { scope: "row" }, h("button", { class: "gx-link", type: "button", "data-member": member, tabindex: hidden ? "-1" : "0", onclick: press, text: labels.full(i) })),
         h("td", { text: name }),
-        h("td", { text: end >= 0 ? labels.says(i) : member >= 0 ? (nodes.strings[nodes.detail[member] as number] ?? "") : labels.times(i) }),
-        h("td", { text: MARK_WORDS[mark(scene.status[i] as number)] ?? "" }),
+        h("td", { text: end >= 0 ? labels.says(i) : member >= 0 ? (nodes.strings[nodes.detail[member]] ?? "") : labels.times(i) }),
+        h("td", { text: MARK_WORDS[mark(scene.status[i])] ?? "" }),
       );
     });
     const head = h("tr", {}, ...["Type", "Name", "Output", "This step"].map((text) => h("th", { scope: "col", text })));
     const caption = visible.length > MOST ? `The first ${MOST} of ${count(visible.length)} visible boxes` : "Visible boxes";
+    const active = focused(this.element);
+    const held = active instanceof HTMLElement && this.element.contains(active) ? active.dataset.member : undefined;
     fill(this.element, h("table", {}, h("caption", { text: caption }), h("thead", {}, head), h("tbody", {}, ...rows)));
+    // Whoever goes through the rows by key stays in them.
+    if (held !== undefined) (this.element.querySelector<HTMLElement>(`[data-member="${held}"]`) ?? this.element.querySelector("button"))?.focus({ preventScroll: true });
   }
 }

@@ -39,8 +39,8 @@ export class Tip {
 
   ofBox(stage: Stage, box: number): string[] {
     const { nodes, scenes } = this.store.parts;
-    const member = stage.scene.member[box] as number;
-    const sort = mark(stage.scene.status[box] as number);
+    const member = stage.scene.member[box];
+    const sort = mark(stage.scene.status[box]);
     const what = stage.scene.differs && sort ? ` — ${MARK_WORDS[sort]}` : "";
     if (member >= 0 && nodes) {
       const text = (at: number | undefined): string => nodes.strings[at ?? -1] ?? "";
@@ -48,13 +48,13 @@ export class Tip {
         `${text(nodes.type[member])}${what}`,
         short(text(nodes.name[member])),
         text(nodes.detail[member]),
-        `${UNITS[nodes.unit[member] as number]?.label ?? ""}${Number.isNaN(nodes.bytes[member]) ? "" : ` · ${bytes(nodes.bytes[member])}`}`,
+        `${UNITS[nodes.unit[member]]?.label ?? ""}${Number.isNaN(nodes.bytes[member]) ? "" : ` · ${bytes(nodes.bytes[member])}`}`,
         stage.scene.path[box] ? (stage.scene.open[box] ? "press ▾ or double-click to close" : "a fused kernel: press ▸ or double-click to open") : "",
       ];
     }
     const container = scenes?.containers[-1 - member];
     if (!container) return [];
-    const end = stage.scene.end[box] as number;
+    const end = stage.scene.end[box];
     if (end >= 0) return [...this.#value(end), `${container.kind} of the graph${what}`];
     const alike = container.count > 1 ? `${count(container.count)} alike` : "";
     return [
@@ -65,14 +65,14 @@ export class Tip {
   }
 
   ofEdge(stage: Stage, edge: number): string[] {
-    return this.#value(stage.scene.edge_value[edge] as number);
+    return this.#value(stage.scene.edge_value[edge]);
   }
 
   /** What comes or goes there, where to, and that one can go there. */
   ofStub(stage: Stage, stub: number, step: number): string[] {
     const { nodes } = this.store.parts;
     const { value, back, nodes: found, boxes } = jumpOf(stage, this.store, step, stub);
-    const names = found.slice(0, MOST_NAMES).map((node) => `${nodes?.strings[nodes.type[node] as number] ?? ""} ${short(nodes?.strings[nodes.name[node] as number] ?? "")}`);
+    const names = found.slice(0, MOST_NAMES).map((node) => `${nodes?.strings[nodes.type[node]] ?? ""} ${short(nodes?.strings[nodes.name[node]] ?? "")}`);
     const end = stage.ends(value).find((box) => stage.isInput(box) === back);
     if (end !== undefined) names.unshift(back ? "an input of the graph" : "an output of the graph");
     if (found.length > MOST_NAMES) names.push(`and ${count(found.length - MOST_NAMES)} more`);

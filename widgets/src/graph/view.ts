@@ -26,10 +26,6 @@ export class GraphView implements Panel {
   readonly camera = new Camera();
   readonly stage = new Stage();
   metric: Metric = "bytes";
-  /** Milliseconds that the last frame took to draw. */
-  lastFrame = 0;
-  /** Told after every frame that shows something else. */
-  onshow: () => void = () => {};
 
   #store: Store;
   #context: CanvasRenderingContext2D;
@@ -62,8 +58,7 @@ export class GraphView implements Panel {
     this.#context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
     this.#palette = readPalette(this.element);
     const labels = new Labels(this.#context, this.#palette);
-    this.#painter = new Painter(this.#context, this.#palette, labels);
-    this.#painter.cards.which = (box) => this.stage.openness.instance.get(this.stage.scene.path[box] ?? "") ?? 0;
+    this.#painter = new Painter(this.#context, this.#palette, labels, (box) => this.stage.instance(box));
     this.#picture = pictureOf(this.stage, store);
     new Hands(this, embedded);
     this.#observer = new ResizeObserver(() => this.resize());
@@ -79,10 +74,6 @@ export class GraphView implements Panel {
     this.#table.destroy();
     cancelAnimationFrame(this.#frame);
     this.element.remove();
-  }
-
-  get store(): Store {
-    return this.#store;
   }
 
   get mode(): GraphMode {
@@ -103,6 +94,7 @@ export class GraphView implements Panel {
       this.#palette = readPalette(this.element);
       this.#painter.palette = this.#palette;
     }
+    if (nodesOf(this.#store) !== this.#picture.nodes) this.#found = []; // nodes have other numbers now
     let other = false;
     if (changed.has("parts") || changed.has("cursor")) {
       const old = this.#picture;
@@ -147,6 +139,7 @@ export class GraphView implements Panel {
     const { scene } = this.stage;
     this.#picture = pictureOf(this.stage, this.#store);
     this.#hover = -1;
+    this.#tip.hide();
     this.#jumps = { stub: -1, nth: 0 };
     this.camera.limit(scene);
     this.#painter.labels.begin(scene, this.#store.parts, this.metric);
@@ -198,7 +191,7 @@ export class GraphView implements Panel {
     const all = this.camera.framing(rect, 70, 0.9);
     if (all.k >= least) return this.#go(all);
     const { y } = this.stage.scene;
-    const first = changed.reduce((best, i) => ((y[i] as number) < (y[best] as number) ? i : best));
+    const first = changed.reduce((best, i) => (y[i] < y[best] ? i : best));
     this.frame(this.stage.around([first]) as Rect, 70, least);
   }
 
@@ -233,22 +226,12 @@ export class GraphView implements Panel {
   /** Something is pressed, or the ground, which releases. */
   press(sx: number, sy: number, double: boolean): void {
     const target = this.#targetAt(sx, sy);
-    if (double && this.stage.scene.path[target.box]) return this.open(target.box);
-    switch (target.kind) {
-      case "stub":
-        return this.#jump(target.stub);
-      case "chevron":
-        return this.open(target.box);
-      case "leaf":
-        return this.leaf(target.box, target.by);
-      case "line":
-        return this.#store.move({ value: target.value });
-      case "ground":
-        if (!double) this.#store.move({ node: undefined, value: undefined });
-        return;
-      default:
-        this.choose(target.box);
-    }
+    if (target.kind === "stub") return this.#jump(target.stub);
+    if (target.kind === "leaf") return this.leaf(target.box, target.by);
+    if (target.kind === "chevron" || (double && this.stage.scene.path[target.box])) return this.open(target.box);
+    if (target.kind === "line") return this.#store.move({ value: target.value });
+    if (target.kind !== "ground") return this.choose(target.box);
+    if (!double) this.#store.move({ node: undefined, value: undefined });
   }
 
   /** A node, or the value of an input or output; a container is no more than where one is. */
@@ -282,7 +265,7 @@ export class GraphView implements Panel {
 
   #reshape(box: number, work: () => void): void {
     const old = this.#picture;
-    const path = this.stage.scene.path[box] as string;
+    const path = this.stage.scene.path[box];
     const key = keyOf(old, box);
     work();
     this.#another(old, { key, top: true });
@@ -297,7 +280,6 @@ export class GraphView implements Panel {
       const [right, bottom] = this.camera.world(this.camera.width, this.camera.height);
       if (rect.left < left || rect.right > right || rect.top < top || rect.top > bottom - 120) this.frame(rect, 40, this.camera.k);
     }
-    this.onshow();
     this.draw();
   }
 
@@ -374,12 +356,10 @@ export class GraphView implements Panel {
   }
 
   #paint(now: number): void {
-    const began = performance.now();
     const moving = this.camera.moving && this.camera.advance(now);
     const more = this.#glide.advance(this.#picture, now) || moving;
     this.#painter.draw(this.#picture, this.camera, this.#ratio);
     this.#overview.update(this.camera, this.#picture, this.#palette);
-    this.lastFrame = performance.now() - began;
     if (more) this.draw();
     else this.#table.changed();
   }

@@ -47,7 +47,9 @@ export function differencePage(store: Store, found: Differing): (HTMLElement | n
 /** Where the label has no room. */
 const SHORT: Record<string, string> = {
   "memory.pool_bytes": "pool",
-  "memory.lower_bound_bytes": "pool’s bound",
+  "memory.lower_bound_bytes": "pool bound",
+  "cost.hbm_bytes": "HBM ≈",
+  "cost.l2_bytes": "L2 ≈",
   "memory.weight_bytes": "weights",
   "cost.launch_us": "launches ≈",
   "schedule.unpriced": "no time known",

@@ -119,7 +119,7 @@ function memoryOf({ memory, nodes }: Partial<Parts>, node: NodeId): HTMLElement 
 function scheduleOf({ schedule }: Partial<Parts>, node: NodeId): HTMLElement | null {
   const task = schedule?.node.indexOf(node) ?? -1;
   if (!schedule || task < 0) return null;
-  if (!schedule.duration_us[task]) return facts([["stream", schedule.streams[schedule.stream[task] as number]?.label ?? ""], ["takes", schedule.view[task] ? "no time: a view" : "no time here: it has no price"]]);
+  if (!schedule.duration_us[task]) return facts([["stream", schedule.streams[schedule.stream[task] as number]?.label ?? ""], ["takes", schedule.idle[task] ? "no time: it launches nothing" : "no time here: it has no price"]]);
   return facts([
     ["stream", schedule.streams[schedule.stream[task] as number]?.label ?? ""],
     ["starts", time(schedule.start_us[task])],

@@ -9,7 +9,13 @@ import { h } from "../shell/dom.ts";
 type Child = Parameters<typeof h>[2];
 
 export function section(title: string, ...children: Child[]): HTMLElement | null {
-  return children.some(Boolean) ? h("section", { class: "gx-part" }, h("h3", { text: title }), ...children) : null;
+  return children.some(Boolean) ? h("section", { class: "gx-part" }, h("h3", {}, ...heading(title)), ...children) : null;
+}
+
+/** Headings are in capitals; what stands behind the dot, a number with its unit, is not: µs would read MS. */
+function heading(title: string): Child[] {
+  const at = title.search(/ · (?=\d)/);
+  return at < 0 ? [title] : [title.slice(0, at), h("span", { class: "gx-as-is", text: title.slice(at) })];
 }
 
 /** Name and value, in two columns; without a value left out. */
@@ -76,9 +82,11 @@ export function sourcePart(store: Store, rule: string, place: string | null): HT
   return section("Source", fold);
 }
 
-/** A name or sentence that may break within its names: after a dot, a slash or an underscore. */
+const LONG = 24; // letters of a name that has to break within a line
+
+/** A name or sentence whose long names may break: after a dot, a slash or an underscore. */
 export function breaking(text: string): (string | HTMLElement)[] {
-  return text.split(/(?<=[./_:])(?=\w)/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]));
+  return text.split(/(?<=\s)/).flatMap((word) => (word.length < LONG ? [word] : word.split(/(?<=[./_:])(?=\w)/).flatMap((part, i) => (i ? [h("wbr"), part] : [part]))));
 }
 
 /** A place in a file. */

@@ -54,8 +54,10 @@ export function focused(near: Element): Element | null {
 
 /** A long name whose end stays where there is no room: names of a kind differ in it. */
 export function ended(text: string): (Node | string)[] {
-  const at = text.length - 7;
-  return /^[!-~]{16,}$/.test(text) ? [h("span", { class: "gx-begin", text: text.slice(0, at) }), text.slice(at)] : [text];
+  const [, name, times] = /^([!-~]{13,})( × [\d,]+| \(\+\d+\))?$/.exec(text) ?? [];
+  if (!name) return [text];
+  const tail = name.slice(times ? -3 : -7) + (times ?? "");
+  return [h("span", { class: "gx-begin", style: { "--gx-tail": `${tail.length + 0.6}ch` }, text: text.slice(0, -tail.length) }), tail];
 }
 
 let made = 0;

@@ -28,6 +28,9 @@ const VIEWS: Record<string, string> = {
   weight_bytes: "memory",
 };
 
+/** Whether there is anything to see of a course. */
+const moves = (series: Float64Array | null): series is Float64Array => new Set(series?.filter((x) => !Number.isNaN(x))).size > 1;
+
 export class Header implements Panel {
   readonly element: HTMLElement;
   #title = h("div", { class: "gx-title" });
@@ -168,7 +171,7 @@ export class Header implements Panel {
   /** Where the step is on the courses; all else of the figures stays. */
   #markStep(): void {
     const { step } = this.store.cursor;
-    const courses = this.store.parts.head?.figures.flatMap(({ series }) => (series && series.length > 1 ? [series] : [])) ?? [];
+    const courses = this.store.parts.head?.figures.flatMap(({ series }) => (moves(series) ? [series] : [])) ?? [];
     this.#figures.querySelectorAll(".gx-spark").forEach((spark, i) => spark.replaceWith(sparkline(courses[i] as Float64Array, step)));
   }
   #blockedOf: unknown = null;
@@ -215,7 +218,7 @@ export class Header implements Panel {
         delta && better ? h("span", { class: better, text: `${arrow}${delta}` }) : null,
         ...(notes.length || figure.value !== null ? notes.map((text) => h("span", { text })) : [h("span", { class: "gx-cut", text: figure.note })]),
       ),
-      figure.series && figure.series.length > 1 ? sparkline(figure.series, cursor.step) : null,
+      moves(figure.series) ? sparkline(figure.series, cursor.step) : null,
     );
   }
 

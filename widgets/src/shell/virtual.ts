@@ -7,6 +7,8 @@
 import { focused, h } from "./dom.ts";
 
 const EXTRA = 8;
+/** What in a row can have the focus. */
+const CONTROLS = "button, a, input, [tabindex]";
 
 export class VirtualList<Row> {
   readonly element: HTMLElement;
@@ -75,7 +77,8 @@ export class VirtualList<Row> {
     this.#first = first;
     this.#last = last;
     const active = focused(this.#inner);
-    const row = active instanceof HTMLElement && this.#inner.contains(active) ? active.dataset.row : undefined;
+    const holder = active && this.#inner.contains(active) ? active.closest<HTMLElement>("[data-row]") : null;
+    const nth = holder && active !== holder ? [...holder.querySelectorAll(CONTROLS)].indexOf(active as Element) : -1;
     const made: HTMLElement[] = [];
     for (let i = first; i < last; i++) {
       const element = this.make(this.#rows[i] as Row, i);
@@ -84,6 +87,8 @@ export class VirtualList<Row> {
       made.push(element);
     }
     this.#inner.replaceChildren(...made);
-    if (row !== undefined) this.#inner.querySelector<HTMLElement>(`[data-row="${row}"]`)?.focus({ preventScroll: true });
+    if (!holder) return;
+    const row = this.#inner.querySelector<HTMLElement>(`[data-row="${holder.dataset.row}"]`);
+    (nth < 0 ? row : row?.querySelectorAll<HTMLElement>(CONTROLS)[nth])?.focus({ preventScroll: true });
   }
 }

@@ -53,12 +53,12 @@ class FiguresPanel implements Panel {
     const changed_ = (title: string, of: (row: number) => number | null): Column => ({
       title,
       number: true,
-      width: "5.6em",
+      width: "6.4em",
       text: (row) => change(figures[row].value, of(row)),
       draw: (row, cell) => {
         const better = verdict(figures[row], of(row));
         cell.textContent = change(figures[row].value, of(row)) + (better > 0 ? " ✓" : better < 0 ? " ✗" : "");
-        cell.classList.add(better > 0 ? "gxt-good" : better < 0 ? "gxt-warn" : "gxt-soft");
+        cell.classList.add(better > 0 ? "gxt-good" : better < 0 ? "gxt-bad" : "gxt-soft");
       },
     });
     this.#table.set(

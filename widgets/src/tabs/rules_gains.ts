@@ -1,7 +1,7 @@
 /** Reads what a rule brought: what the graph cost before its step, less what it cost after. */
 
 import type { CoursePart, RulesPart, StepsPart } from "../core/document.ts";
-import { bytes, time } from "../core/units.ts";
+import { bytes, count, time } from "../core/units.ts";
 import { plural } from "./words.ts";
 
 /** After less before: negative is less. */
@@ -40,12 +40,12 @@ export function wholeGain(course: CoursePart | undefined, steps: StepsPart | und
 /** What came of a rule, in a few words: what it did, or why it did nothing. */
 export function outcomeOf(rules: RulesPart, row: number, on: boolean): string {
   const [tried, done, near] = [rules.tried[row], rules.effective[row], rules.near[row]];
-  const places = (n: number): string => `${n} ${n === 1 ? "place" : "places"}`;
+  const places = (n: number): string => plural(n, "place");
   if (rules.step[row] < 0) return on ? "not run" : "switched off";
-  if (done && tried) return `${done} of ${places(tried)}`;
+  if (done && tried) return `${count(done)} of ${places(tried)}`;
   if (done) return "swept the graph";
-  if (near && tried) return `0 of ${places(tried)}, ${near} nearly`;
-  if (near) return `${near} nearly`;
+  if (near && tried) return `0 of ${places(tried)}, ${count(near)} nearly`;
+  if (near) return `${count(near)} nearly`;
   if (tried) return `0 of ${places(tried)}`;
   const wanted = rules.ends_in[row].replaceAll("com.microsoft::", "").split(", ").filter(Boolean);
   if (!rules.is_fusion[row] || !wanted.length) return "nothing to do";
@@ -63,11 +63,11 @@ export function storyOf(rules: RulesPart, row: number, on: boolean): string {
   if (rules.step[row] < 0) return on ? "It did not run: the preset leaves it out." : "It did not run: it is switched off.";
   if (tried) {
     const far = farOf(rules, row);
-    const parts = [done && `${done} rewritten`, near && `${near} nearly`, far > 0 && `${far} far from its pattern, or part of another match`].filter(Boolean);
-    return `It looked at ${tried} ${tried === 1 ? "place" : "places"}${kinds ? `, each ${kinds}` : ""}: ${parts.join(", ") || "none fits"}.`;
+    const parts = [done && `${count(done)} rewritten`, near && `${count(near)} nearly`, far > 0 && `${count(far)} far from its pattern, or part of another match`].filter(Boolean);
+    return `It looked at ${plural(tried, "place")}${kinds ? `, each ${kinds}` : ""}: ${parts.join(", ") || "none fits"}.`;
   }
-  if (done) return `It swept the graph and made ${done} ${done === 1 ? "rewrite" : "rewrites"}.`;
-  if (near) return `It swept the graph; ${near} ${near === 1 ? "place" : "places"} nearly.`;
+  if (done) return `It swept the graph and made ${plural(done, "rewrite")}.`;
+  if (near) return `It swept the graph; ${plural(near, "place")} nearly.`;
   if (rules.is_fusion[row] && kinds) return `It was never tried: when its turn came there was no ${kinds}.`;
   return "It swept the graph and found nothing to do.";
 }

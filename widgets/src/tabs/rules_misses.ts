@@ -78,11 +78,11 @@ export class Misses {
     fill(
       this.#heading,
       h("div", {}, h("b", { text: rules.name[row] }), h("span", { class: "gxt-soft", text: rules.ge_name[row] ? ` · in GE ${rules.ge_name[row]}` : "" })),
-      line(rules.summary[row], "gxt-soft"),
       line(storyOf(rules, row, this.store.enabled(rules.name[row]))),
       rules.effective[row] > 0 && !gain && this.store.parts.course && line("What it brought cannot be told: other kernels have no price after it than before."),
-      brought && line(`Brought ${brought} (simulated)`),
       near > 0 && line(plural(near, "near miss", "near misses") + (saving?.bytes ? ` would save ${savingText(saving, bytes)}` : rejects?.traffic_bytes.some((x) => x === 0) ? ": nothing is left to be saved there, a later rule has done it" : "")),
+      brought && line(`Brought ${brought} (simulated)`),
+      line(rules.summary[row], "gxt-soft"),
       farOf(rules, row) > 0 && this.#command(rules.name[row]),
       rules.source[row] && line(rules.source[row], "gxt-soft gx-mono"),
     );
@@ -119,11 +119,11 @@ export class Misses {
       [
         {
           title: "reason and place",
-          width: "minmax(6.6em, 1.7fr)",
+          width: "minmax(9em, 1.7fr)",
           text: (at) => this.#name(steps, rejects, this.#lines[at]),
           draw: (at, cell) => this.#draw(steps, rejects, this.#lines[at], cell),
         },
-        { title: "why, and the cure", width: "minmax(5em, 2fr)", text: (at) => this.#why(steps, rejects, this.#lines[at]) },
+        { title: "why, and the cure", spare: 1, width: "minmax(7em, 2fr)", text: (at) => this.#why(steps, rejects, this.#lines[at]) },
         ...(savingOf(rejects).bytes ? [{ title: "would save", hint: "Memory traffic, through L2 or HBM, that fusing there would save at least: one write and one read of the value in between", number: true, width: "6.4em", text: (at: number) => (size(at) > 0 ? bytes(size(at)) : "") }] : []),
       ],
       those(this.#lines.length, () => true),
@@ -139,9 +139,9 @@ export class Misses {
 
   #name(steps: StepsPart, rejects: Rejects, line: Line): string {
     const { far } = this.store.parts;
-    if ("far" in line) return line.far >= 0 && far ? `${far.strings[far.kind[line.far]]} · ${count(far.count[line.far])}` : `far from its pattern · ${count(this.#rules ? farOf(this.#rules, this.#row) : 0)}`;
+    if ("far" in line) return line.far >= 0 && far ? `${count(far.count[line.far])} × ${far.strings[far.kind[line.far]]}` : `${count(this.#rules ? farOf(this.#rules, this.#row) : 0)} × far from its pattern`;
     const { reason, place } = line;
-    return place < 0 ? `${steps.strings[reason.code].replaceAll("_", " ")} · ${count(reason.places.length)}` : steps.strings[rejects.place[place]];
+    return place < 0 ? `${count(reason.places.length)} × ${steps.strings[reason.code].replaceAll("_", " ")}` : steps.strings[rejects.place[place]];
   }
 
   #draw(steps: StepsPart, rejects: Rejects, line: Line, cell: HTMLElement): void {

@@ -87,7 +87,7 @@ class SchedulePanel implements Panel {
         "div",
         { title: "No number of streams is faster with this memory plan" },
         h("b", { text: `Critical path: ${time(path)}` }),
-        `, ${count(critical.filter((task) => !schedule.view[task]).length)} of ${plural(launched(schedule), "kernel")}`,
+        `, ${count(critical.filter((task) => !schedule.idle[task]).length)} of ${plural(launched(schedule), "kernel")}`,
       ),
       h("div", { class: "gxt-soft", text: this.#idleness(schedule), title: this.#idleness(schedule) }),
     );
@@ -123,7 +123,7 @@ class SchedulePanel implements Panel {
   #say(schedule: SchedulePart): void {
     const serial = schedule.duration_us.reduce((sum, us) => sum + us, 0);
     const { streams } = schedule;
-    const views = sum(schedule.view);
+    const idle = sum(schedule.idle);
     const gain = serial > 0 ? 1 - schedule.makespan_us / serial : 0;
     const words = `makespan ${time(schedule.makespan_us)}`;
     const side = streams.length > 1 && gain > 0.0005 ? ` · ${share(gain)} less than one after the other (${time(serial)})` : "";
@@ -132,7 +132,7 @@ class SchedulePanel implements Panel {
       ` ${within(schedule.error)}`,
       soft(` · critical path ${time(schedule.critical_path_us)}, ${share(schedule.critical_path_us / (schedule.makespan_us || 1))} of it`),
       soft(` · ${plural(launched(schedule), "kernel")} on ${plural(streams.length, "stream")}, ${plural(schedule.event_from.length, "event")}${side}`),
-      views > 0 && soft(` · ${plural(views, "view")} of unknown size only ${views === 1 ? "keeps its place" : "keep their places"}`),
+      idle > 0 && soft(` · ${plural(idle, "node")} of unknown size ${idle === 1 ? "launches" : "launch"} nothing`),
       schedule.note ? soft(` · ${schedule.note}`) : null,
     );
     this.#picture.surface.describe(`Schedule: ${words}, ${plural(launched(schedule), "kernel")} on ${plural(streams.length, "stream")}. Arrows go from kernel to kernel, Enter chooses; the table view lists every kernel.`);
@@ -153,12 +153,12 @@ class SchedulePanel implements Panel {
     const core = (i: number): string => schedule.strings[schedule.core[i]];
     const colour = (i: number): string => `var(--gx-${UNITS[this.#units[i]].name})`;
     const kernel = words("kernel", "minmax(6.7em, 2fr)", name);
-    const duration = amount({ title: "time", width: "minmax(6.2em, 1fr)", of: (i) => schedule.duration_us[i], text: time, colour, rows: schedule.name.length });
+    const duration = amount({ title: "time", width: "minmax(6.2em, 1fr)", of: (i) => schedule.duration_us[i], text: (us) => (us ? time(us) : "–"), colour, rows: schedule.name.length });
     const why: Column = words("after", "5.6em", (i) => WHY[schedule.strings[schedule.held_why[i]]] ?? "the start", "Why it starts no earlier: the data of another kernel, bytes that another still holds, or its stream");
     if (!whole) return [kernel, duration, why];
     return [
       kernel,
-      words("core", "5em", (i) => (schedule.view[i] ? "view" : core(i))),
+      words("core", "5em", (i) => (schedule.idle[i] ? "none" : core(i))),
       { title: "stream", width: "6.7em", text: (i) => schedule.streams[schedule.stream[i]]?.label ?? "", key: (i) => schedule.stream[i] },
       { ...amount({ title: "start", width: "6.2em", of: (i) => schedule.start_us[i], text: time }), key: (i) => -schedule.start_us[i] },
       duration,
@@ -224,7 +224,7 @@ class SchedulePanel implements Panel {
 }
 
 /** As the headline counts: what launches something. */
-const launched = (schedule: SchedulePart): number => schedule.name.length - sum(schedule.view);
+const launched = (schedule: SchedulePart): number => schedule.name.length - sum(schedule.idle);
 
 function emptiness(schedule: SchedulePart | undefined, cost?: CostPart): string | null {
   if (!schedule) return "No schedule yet: the schedule stage has not run, or stopped with an error (see the log).";

@@ -90,7 +90,7 @@ class KernelPanel implements Panel {
     this.#asked = false;
     const { programs, missing, strings } = kernel;
     const tile = (row: number): string => (row < programs.length ? strings[programs[row].tile] : "no program");
-    this.#kernels.set([...programs, ...missing], strings, [{ title: "tile", hint: "How its work is cut; why where it is not", width: "minmax(6.4em, 1.3fr)", text: tile, key: tile }]);
+    this.#kernels.set([...programs, ...missing], strings, [{ title: "tile", hint: "How its work is cut; why where it is not", width: "minmax(9em, 1.3fr)", text: tile, key: tile }]);
     this.#show();
   }
 

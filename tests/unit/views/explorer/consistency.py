@@ -17,6 +17,7 @@ TEXTS: Mapping[str, Mapping[str, bool]] = {
     | {"holder": True},
     "values": dict.fromkeys(("name", "dtype", "shape"), False),
     "memory": dict.fromkeys(("name", "kind"), False),
+    "far": dict.fromkeys(("kind", "reason"), False),
     "schedule": dict.fromkeys(("name", "core", "event_reason", "held_why"), False) | {"held_tensor": True},
     "cost": dict.fromkeys(("name", "type", "family", "bound", "unpriced", "unpriced_reason"), False)
     | dict.fromkeys(("tile", "warning"), True),
@@ -157,6 +158,47 @@ def _scenes(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
             for own, its in (("members", "x"), ("edge_values", "edge_from"), ("stub_values", "stub_box")):
                 if len(container[own]) != len(template[its]):
                     yield f"{len(container[own])} {own} for {len(template[its])} in the template"
+    yield from _ends(part, parts, values)
+    yield from _bodies(part, nodes, values)
+
+
+def _ends(part: Any, parts: Any, values: int) -> Iterator[str]:
+    """Inputs and outputs of the graph."""
+    ends, containers, names = part["ends"], part["containers"], parts["values"]
+    yield from _lengths(ends, "container", "value")
+    yield from _within("end", ends["container"], len(containers))
+    yield from _within("end's value", ends["value"], values)
+    kinds = {"input", "output"}
+    if sorted(ends["container"].tolist()) != [k for k, one in enumerate(containers) if one["kind"] in kinds]:
+        yield "inputs and outputs are not those that are told of"
+    for number, value in zip(ends["container"].tolist(), ends["value"].tolist(), strict=True):
+        if part["strings"][containers[number]["label"]] != names["strings"][names["name"][value]]:
+            yield f"container {number} is not called as its value"
+        if containers[number]["nodes"] or len(containers[number]["members"]):
+            yield f"there is something in the input or output {number}"
+
+
+def _bodies(part: Any, nodes: int, values: int) -> Iterator[str]:
+    """What is inside kernels."""
+    bodies, templates = part["bodies"], part["templates"]
+    members, rows = bodies["members"], len(bodies["node"])
+    yield from _lengths(bodies, "node", "template")
+    yield from _within("kernel", bodies["node"], nodes)
+    yield from _within("kernel's template", bodies["template"], len(templates))
+    yield from _within("operator", members[members >= 0], nodes)
+    yield from _within("operator's text", -1 - members[members < 0], len(part["strings"]))
+    yield from _within("kernel's stub", bodies["stubs"], values, maybe=True)
+    if len(np.unique(bodies["node"])) != rows:
+        yield "a kernel is told of twice"
+    for name, its in (("members", "x"), ("stubs", "stub_box")):
+        at = bodies[f"{name}_at"]
+        yield from _offsets(name, at, rows, len(bodies[name]))
+        found, wanted = np.diff(at).tolist(), [len(templates[one][its]) for one in bodies["template"].tolist()]
+        yield from (
+            f"kernel {node} has {own} {name} for {drawn} in its template"
+            for node, own, drawn in zip(bodies["node"].tolist(), found, wanted, strict=True)
+            if own != drawn
+        )
 
 
 def _memory(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
@@ -195,6 +237,7 @@ def _planners(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
 def _schedule(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
     columns = "node name stream core start_us duration_us slack_us wait_us held_by held_why held_tensor critical"
     yield from _lengths(part, *columns.split())
+    yield from _lengths(part, "name", "idle")
     yield from _lengths(part, "event_from", "event_to", "event_reason")
     tasks = len(part["node"])
     yield from _within("node", part["node"], nodes)
@@ -306,6 +349,13 @@ def _sources(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
     yield from (f"{text[:40]!r} is no class" for text in part["text"] if not text.lstrip().startswith("class "))
 
 
+def _far(part: Any, parts: Any, nodes: int, values: int) -> Iterator[str]:
+    yield from _lengths(part, "step", "kind", "reason", "count")
+    yield from _within("step", part["step"], len(parts["steps"]["steps"]))
+    yield from _offsets("node", part["node_at"], len(part["step"]), len(part["node"]))
+    yield from _within("node", part["node"], nodes, maybe=True)
+
+
 _CHECKS = {
     "head": _head,
     "steps": _steps,
@@ -320,6 +370,7 @@ _CHECKS = {
     "kernel": _kernel,
     "rules": _rules,
     "course": _course,
+    "far": _far,
     "sources": _sources,
     "log": _log,
 }

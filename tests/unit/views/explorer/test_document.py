@@ -57,7 +57,7 @@ def parts(compiled):
 
 def test_every_part_of_the_contract_is_there_and_consistent(parts):
     assert faults(parts) == []
-    names = "head steps nodes values scenes memory planners schedule cost course tiling kernel rules sources log"
+    names = "head steps nodes values scenes memory planners schedule cost course tiling kernel rules far sources log"
     assert list(parts) == names.split()
 
 
@@ -251,7 +251,7 @@ def test_a_change_that_touches_something_is_seen(compiled):
 
 def test_parts_on_demand_are_not_made_unasked(compiled):
     found = document(compiled)
-    assert set(found.on_demand) == {"planners", "course", "tiling", "kernel", "sources"}
+    assert set(found.on_demand) == {"planners", "course", "tiling", "kernel", "far", "sources"}
     _ = found.hashes
     other = document(compiled.replace(memory="fast"), previous=found)
     assert "planners" in other.parts
