@@ -67,7 +67,7 @@ class Options:
         op_backend: ``aicore``, the only one that is modelled (the articles' name; the real GE has no such option).
         no_reuse: tensors, or operators by name or type, whose memory nobody else gets (GE's OP_NO_REUSE_MEM).
         pins: offset in the pool that a tensor must have.
-        apart: pairs of tensors that must not share a byte, each ``A,B``.
+        apart: pairs of tensors that must not share a byte, such as ``("gelu", "linear")``.
     """
 
     soc: str = "Ascend910B3"
@@ -106,6 +106,13 @@ class Options:
         for name in ("shapes", "fusion", "allowed", "priorities", "pins"):
             if not isinstance(given[name], Mapping):
                 raise OptionError(f"{name}: a mapping by name is wanted, not {given[name]!r}")
+            if (odd := next((key for key in getattr(self, name) if not isinstance(key, str)), None)) is not None:
+                raise OptionError(f"{name}: {odd!r} is no name")
+        for name, shape in self.shapes.items():
+            if isinstance(shape, str):
+                raise OptionError(f"shapes: {name}: dimensions such as (1, 3, 224, 224) are wanted, not {shape!r}")
+        if not isinstance(given["preset"], str):
+            raise OptionError(f"preset: a name is wanted, not {given['preset']!r}")
         seeds = given["seeds"]
         if not isinstance(seeds, tuple) or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
             raise OptionError(f"seeds: whole numbers from 0 are wanted, not {seeds!r}")

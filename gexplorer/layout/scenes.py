@@ -205,13 +205,15 @@ class Scenes:
         return found
 
     def _emit(self, room: Room, where: _Drawn | None, is_open: bool, numbers: dict[Room, int]) -> int:
-        members = [
-            (box if not is_boundary(box) else -1 - self._end(box)) if isinstance(box, int) else -1 - numbers[box]
-            for box in room.boxes
-        ]
-        key = (room, is_open, -1 if where is None else where.number, tuple(members))
+        # A room has the same nodes whenever it is emitted; the rooms in it may have other containers.
+        inner = tuple([numbers[box] for box in room.boxes if isinstance(box, Room)])
+        key = (room, is_open, -1 if where is None else where.number, inner)
         found = self._container.get(key)
         if found is None:
+            members = [
+                (box if not is_boundary(box) else -1 - self._end(box)) if isinstance(box, int) else -1 - numbers[box]
+                for box in room.boxes
+            ]
             found = self._container[key] = len(self.containers)
             self.containers.append(
                 {

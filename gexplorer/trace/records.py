@@ -155,7 +155,7 @@ class Step(Displayed):
         return graph
 
     def reason(self, record: Rewrite | Reject) -> str:
-        """The sentence for a record of this step."""
+        """The sentence for a record of this step. Names stand in it as the model has them, whatever is in them."""
         message = self.messages.get(record.code)
         return message.reason.format_map(_Shown(record)) if message else record.code
 

@@ -36,7 +36,7 @@ GROUND = """canvas => {
 @pytest.fixture(scope="module")
 def given():
     """What a host has: the texts of the modules, the style sheet, and the parts that a kernel would send."""
-    made = document(gx.compile("bert-base:layers=2"))
+    made = document(gx.compile("bert-base:small=true"))
     return {
         "modules": {name: (STATIC / f"{name}.js").read_text("utf-8") for name in MODULES},
         "css": (STATIC / "gexplorer.css").read_text("utf-8"),
@@ -52,7 +52,7 @@ def host(browser):
 
     def opened(head="", body='<div id="cell"></div>', **options):
         page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce", **options)
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("request", lambda request: seen.append(request.url))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)

@@ -86,6 +86,11 @@ MODELS = {
     "3 by 4": (model("y = MatMul(x, x)", inputs="float[2, 4] x"), "inner dimensions 4 and 2 differ"),
     "ranks": (model("y = Concat <axis = 0> (x, z)", inputs="float[2, 3] x, float[2] z"), "rank"),
     "axis": (model("y = Softmax <axis = 5> (x)"), "axis 5"),
+    "two open dimensions": (
+        model("y = Reshape(x, s)", constants="int64[2] s = {-1, -1}"),
+        "[-1, -1] leaves more than one dimension open",
+    ),
+    "steps of zero": (model("y = Range(o, i, o)", constants="int64 o = {0}, int64 i = {5}"), "steps of 0"),
     "too few inputs": (model("y = Add(x)"), "takes 2 inputs, not 1"),
     "too many outputs": (model("y, z = Relu(x)"), "takes 1 outputs, not 2"),
     "absent input": (model('y = Add("", x)'), "input 0 is missing"),

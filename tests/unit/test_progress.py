@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import SimpleNamespace
 
@@ -149,3 +150,43 @@ def test_outside_of_a_notebook_there_is_none(shown, monkeypatch):
     monkeypatch.setattr(progress, "DELAY_S", 0.0)
     gexplorer.compile("mlp:small=true")
     assert shown == []
+
+
+class MarimoBar:
+    """What marimo gives for work of so many parts."""
+
+    def __init__(self, total, **options):
+        assert options["remove_on_exit"]
+        self.total, self.done, self.title, self.is_open = total, 0, "", False
+
+    def __enter__(self):
+        self.is_open = True
+        return self
+
+    def __exit__(self, *_):
+        self.is_open = False
+
+    def update(self, increment, title):
+        assert self.is_open
+        self.done, self.title = self.done + increment, title
+
+
+def test_marimo_draws_its_own_bar_late_and_takes_it_away(monkeypatch):
+    made, now = [], [0.0]
+    status = SimpleNamespace(progress_bar=lambda **given: made.append(MarimoBar(**given)) or made[-1])
+    marimo = SimpleNamespace(running_in_notebook=lambda: True, status=status)
+    monkeypatch.setitem(sys.modules, "marimo", marimo)
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    with pytest.raises(KeyboardInterrupt), progress.watched() as tell:
+        tell(progress.Progress("conv_bias", 2, 10))
+        assert made == []
+        now[0] = 1.5
+        tell(progress.Progress("flash_attention", 3, 10))
+        tell(progress.Progress("gelu", 7, 10))
+        (bar,) = made
+        assert (bar.is_open, bar.done, bar.total, bar.title) == (True, 7, 10, "gelu")
+        raise KeyboardInterrupt
+    assert not bar.is_open
+    marimo.running_in_notebook = lambda: False  # a script that imports marimo has none
+    with progress.watched() as tell:
+        assert tell is None

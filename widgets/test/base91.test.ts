@@ -20,7 +20,7 @@ test("the page's loader reads the same", () => {
 });
 
 test("what no bytes give is refused", () => {
-  for (const text of ['a"', "<<", "a\\", "&b", "aé", "a\n", "a\ud800", "~~", "aa~", " !", "  !", "a "]) {
+  for (const text of ['a"', "<<", "a\\", "&b", "aé", "a\n", "a\ud800", "~~", "aa~", " !", "  !", "a ", "aad", " ", "      "]) {
     assert.throws(() => decoded(text), /data is damaged/, text);
   }
 });

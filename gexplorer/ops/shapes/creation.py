@@ -90,7 +90,9 @@ def range_(call: Call) -> tuple[Fact, ...]:
     if any(isinstance(number, float) for number in numbers):
         return (tensor(dtype, (_float_length(numbers),)),)
     start, limit, delta = (number if not isinstance(number, float) else None for number in numbers)
-    if not isinstance(delta, int) or delta == 0:
+    if delta == 0:
+        raise call.error("steps of 0 lead nowhere")
+    if not isinstance(delta, int):
         return (tensor(dtype, (None,)),)
     span = subtract(limit, start) if delta > 0 else subtract(start, limit)
     count = maximum(floor_div(add(span, abs(delta) - 1), abs(delta)), 0)

@@ -37,7 +37,9 @@ def reshape(call: Call) -> tuple[Fact, ...]:
 
 
 def reshaped(call: Call, source: Shape | None, target: Content, *, copy_zero: bool) -> Shape:
-    """The result's shape; raises VerifyError where the numbers of elements certainly differ."""
+    """The result's shape; raises VerifyError where no shape can be, or the numbers of elements certainly differ."""
+    if sum(isinstance(dim, int) and dim < 0 for dim in target) > 1:
+        raise call.error(f"{list(target)} leaves more than one dimension open")
     dims: list[Dim] = []
     open_axes: list[int] = []
     copied: set[int] = set()

@@ -33,7 +33,9 @@ def test_other_bytes_have_another_text():
     assert len(texts) == 18 * 256
 
 
-@pytest.mark.parametrize("text", ['a"', "<<", "a\\", "&b", "aé", "a\n", "a\ud800", "~~", "aa~", " !", "  !", "a "])
+@pytest.mark.parametrize(
+    "text", ['a"', "<<", "a\\", "&b", "aé", "a\n", "a\ud800", "~~", "aa~", " !", "  !", "a ", "aad", " ", " " * 6]
+)
 def test_what_no_bytes_give_is_refused(text):
     with pytest.raises(ValueError, match="a text of bytes"):
         decoded(text)

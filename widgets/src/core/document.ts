@@ -443,13 +443,13 @@ export interface CoursePart {
   comparable: Uint8Array; // 1 where the same are in no sum as after the step before
 }
 
-/** By line; what it is about is -1 where there is nothing of that kind. */
 /** The code of the passes and rules that did something or nearly did; asked for when somebody wants to read it. */
 export interface SourcesPart {
   name: string[];
   text: string[];
 }
 
+/** By line; what it is about is -1 where there is nothing of that kind. */
 export interface LogPart {
   strings: string[];
   level: Int32Array; // Text: INFO, WARNING, ERROR

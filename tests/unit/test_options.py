@@ -1,0 +1,40 @@
+"""Options of the wrong kind are told in one line, whatever they are."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from gexplorer.compiler import compile as compile_
+from gexplorer.errors import GexplorerError, OptionError
+from gexplorer.options import Options
+
+ODD = (None, "", -1, 1 << 70, 1.5, "nonsense", [], ["a"], {}, {"a": 1}, {"a": None}, {1: 2}, b"x", object(), "a\nb")
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Options)])
+def test_whatever_an_option_is_it_works_or_is_refused_in_a_line(name):
+    refused = []
+    for value in ODD:
+        try:
+            compile_("mlp:small=true", **{"validate": "off", name: value})
+        except GexplorerError as error:
+            refused.append(str(error))
+    assert [line for line in refused if "\n" in line] == []
+    assert refused
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"preset": ["ge"]}, "preset: a name is wanted, not ['ge']"),
+        ({"fusion": {1: False}}, "fusion: 1 is no name"),
+        ({"priorities": {b"x": 1}}, "priorities: b'x' is no name"),
+        ({"shapes": {"x": "1,1"}}, "shapes: x: dimensions such as (1, 3, 224, 224) are wanted, not '1,1'"),
+    ],
+)
+def test_the_line_says_what_is_wanted(options, why):
+    with pytest.raises(OptionError) as caught:
+        compile_("mlp:small=true", **options)
+    assert str(caught.value) == why
