@@ -189,7 +189,9 @@ class _NotebookBar:
             if self._parts is not None:
                 box, handle = self._parts
                 handle.update({"text/plain": ""}, raw=True)  # nbconvert warns of an output with nothing in it
-                for widget in (*box.children, box):  # all of it: what is saved may name nothing that is gone
+                # The box stays, empty: JupyterLab may still draw it, and what is saved may name nothing that is gone.
+                parts, box.children = box.children, ()
+                for widget in parts:
                     widget.close()
 
     def _open(self) -> None:
