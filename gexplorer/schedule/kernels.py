@@ -6,7 +6,7 @@ kernel with all that its bodies hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -114,10 +114,25 @@ def kernels_of(graph: Graph, liveness: Liveness) -> Kernels:
     return Kernels(tuple(nodes), lowerings, *columns, unsized, launched)
 
 
+def computes(node: Node, outputs: Iterable[Type | None]) -> bool:
+    """Whether a node launches a kernel, as far as it shows before memory is planned.
+
+    A view does not, nor what GE itself knows the result of, nor what has no element to compute.
+
+    Args:
+        node: the node.
+        outputs: the types of its outputs, without those that are left out.
+    """
+    return not is_view(node) and not _known_to_ge(node, lookup(node)) and not makes_nothing(outputs)
+
+
 def _launches(graph: Graph, node: Node, lowering: Lowering) -> bool:
-    if node.body is None and lowering.engine is Engine.GE_LOCAL and not is_view(node):
-        return False
-    return not makes_nothing(graph.values[name].type for name in node.outputs if name)
+    known = _known_to_ge(node, lowering) and not is_view(node)
+    return not known and not makes_nothing(graph.values[name].type for name in node.outputs if name)
+
+
+def _known_to_ge(node: Node, lowering: Lowering) -> bool:
+    return node.body is None and lowering.engine is Engine.GE_LOCAL
 
 
 def aliases_of(program: Program, shared: Ints) -> NDArray[np.bool_]:

@@ -185,7 +185,12 @@ def graph_summary(graph: Graph) -> dict[str, object]:
 
 
 def kernels(graph: Graph) -> list[str]:
-    """Names of the nodes that launch a kernel: views launch none."""
-    from gexplorer.ops.traits import is_view
+    """Names of the nodes that launch a kernel, as far as it shows before memory is planned."""
+    from gexplorer.schedule.kernels import computes
 
-    return [node.name for node in graph.nodes.values() if not is_view(node)]
+    values = graph.values
+    return [
+        node.name
+        for node in graph.nodes.values()
+        if computes(node, [values[name].type for name in node.outputs if name])
+    ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gexplorer.ops.traits import is_view
+from gexplorer.schedule.kernels import computes
 from gexplorer.views.explorer.accuracy import error_of, measured_share
 from gexplorer.views.explorer.course import by_step, is_before_planning, is_comparable
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gexplorer.cost.graph import GraphCost
-    from gexplorer.ir.graph import Graph
+    from gexplorer.ir.graph import Graph, Node
+    from gexplorer.ir.types import Type
     from gexplorer.views.explorer.numbering import Numbering
     from gexplorer.views.explorer.subject import Subject
 
@@ -43,7 +44,7 @@ def beside(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def kernels_by_step(subject: Subject, numbering: Numbering) -> NDArray[np.float64]:
-    """[steps] kernels that the graph after each step launches, nested graphs left out; a view launches none.
+    """[steps] kernels that the graph after each step launches, nested graphs left out (see ``computes``).
 
     From the first step after the passes on it is what the memory plan leaves of them: a Concat whose parts lie in
     place launches nothing, and a view that must be copied does. O(nodes + steps), as every node is counted by the
@@ -52,7 +53,7 @@ def kernels_by_step(subject: Subject, numbering: Numbering) -> NDArray[np.float6
     steps = len(numbering.steps)
     change = np.zeros(steps + 1, np.int64)
     for node, born, gone, holder in zip(numbering.nodes, numbering.born, numbering.gone, numbering.holder, strict=True):
-        if not holder and not is_view(node):
+        if not holder and computes(node, _types(node, numbering)):
             change[max(born, 0)] += 1
             change[gone] -= 1
     counts = np.cumsum(change)[:steps].astype(np.float64)
@@ -60,6 +61,11 @@ def kernels_by_step(subject: Subject, numbering: Numbering) -> NDArray[np.float6
         planned = [position for position, step in enumerate(numbering.steps) if not is_before_planning(step)]
         counts[planned] = subject.schedule.kernels.launches
     return counts
+
+
+def _types(node: Node, numbering: Numbering) -> list[Type | None]:
+    values = [numbering.typed[numbering.value(name)] for name in node.outputs if name]
+    return [value.type if value is not None else None for value in values]
 
 
 def _figure(

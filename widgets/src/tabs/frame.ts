@@ -5,6 +5,7 @@ import { fill, h } from "../shell/dom.ts";
 type Part = string | Node | null | undefined | false;
 
 const LOW = 270; // px
+const LEAST = 180;
 
 export class Frame {
   readonly words = h("p", { class: "gxt-words" });
@@ -22,8 +23,12 @@ export class Frame {
     this.body = h("div", { class: `gxt-body gxt-${name}` }, ...body);
     const whole = h("div", { class: "gxt" }, this.#head, this.body, this.#nothing);
     fill(element, whole);
-    // Where there is little height, words and legends take one line each, so that the picture keeps its room.
-    this.#observer = new ResizeObserver(() => whole.classList.toggle("gxt-low", whole.clientHeight < LOW));
+    // Where there is little height, words and legends take one line each, so that the picture keeps its room; where
+    // there is least, the picture has that of its minimap, too.
+    this.#observer = new ResizeObserver(() => {
+      whole.classList.toggle("gxt-low", whole.clientHeight < LOW);
+      whole.classList.toggle("gxt-least", whole.clientHeight < LEAST);
+    });
     this.#observer.observe(whole);
   }
 
