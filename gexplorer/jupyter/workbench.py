@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from gexplorer.compiler import Compilation, compile_source
@@ -19,6 +19,8 @@ Post = Callable[[dict[str, Any], Sequence[bytes]], None]
 
 # Progress is told so often at most, in seconds.
 _BETWEEN = 0.05
+# Whoever waits looks so often, in seconds.
+_LOOKS = 0.005
 
 
 class _Superseded(BaseException):
@@ -67,8 +69,7 @@ class Workbench:
         self._wish: Wish | None = None
         self._everything = False
         self._lock = threading.Lock()
-        self._idle = threading.Event()
-        self._idle.set()
+        self._idle = True
         self._told = 0.0
 
     def show(self) -> None:
@@ -92,14 +93,22 @@ class Workbench:
         self._work()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits until there is nothing to do; False where that took longer than so many seconds."""
-        return self._idle.wait(seconds)
+        """Waits until there is nothing to do; False where that took longer than so many seconds.
+
+        Looks again and again: whoever interrupts a wait for a ``threading.Event`` may leave its lock taken for good.
+        """
+        end = None if seconds is None else monotonic() + seconds
+        while not self._idle:
+            if end is not None and monotonic() >= end:
+                return False
+            sleep(_LOOKS)
+        return True
 
     def _work(self) -> None:
         with self._lock:
-            if not self._idle.is_set():
+            if not self._idle:
                 return
-            self._idle.clear()
+            self._idle = False
         threading.Thread(target=self._run, name="gexplorer-workbench", daemon=True).start()
 
     def _run(self) -> None:
@@ -109,7 +118,7 @@ class Workbench:
                 everything, self._everything = self._everything, False
                 asked, self._asked = self._asked, []
                 if wish is None and not everything and not asked:
-                    self._idle.set()
+                    self._idle = True
                     return
             try:
                 if wish is not None:
