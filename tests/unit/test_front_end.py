@@ -20,6 +20,9 @@ def widgets(tmp_path_factory):
     folder = tmp_path_factory.mktemp("front_end")
     shutil.copytree(ROOT / "widgets", folder / "widgets", ignore=shutil.ignore_patterns("node_modules"))
     (folder / "gexplorer" / "static").mkdir(parents=True)
+    # Which reads what the front end writes, and is tested with it.
+    (folder / "gexplorer" / "render").mkdir()
+    shutil.copy(ROOT / "gexplorer" / "render" / "loader.js", folder / "gexplorer" / "render")
     done = npm(folder / "widgets", "ci", "--no-audit", "--no-fund", "--prefer-offline")
     if done.returncode:
         pytest.skip(f"npm cannot install: {done.stderr.strip().splitlines()[-1][:200]}")

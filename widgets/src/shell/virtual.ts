@@ -18,6 +18,9 @@ export class VirtualList<Row> {
   #last = -1;
   #top = 0;
   #height = 0;
+  #pressed = false;
+  /** The rows are others than those that are drawn. */
+  #behind = false;
   readonly #observer: ResizeObserver;
 
   constructor(
@@ -33,6 +36,7 @@ export class VirtualList<Row> {
       this.#draw(false);
     };
     this.element.addEventListener("scroll", look, { passive: true });
+    this.element.addEventListener("pointerdown", (event) => this.#press(event));
     this.#observer = new ResizeObserver(look);
     this.#observer.observe(this.element);
   }
@@ -70,15 +74,46 @@ export class VirtualList<Row> {
   }
 
   #draw(again: boolean): void {
+    if (this.#pressed) {
+      this.#behind ||= again;
+      return;
+    }
     this.#top = Math.min(this.#top, Math.max(0, this.#rows.length * this.rowHeight - this.#height));
     const first = Math.max(0, Math.floor(this.#top / this.rowHeight) - EXTRA);
     const last = Math.min(this.#rows.length, Math.ceil((this.#top + (this.#height || 600)) / this.rowHeight) + EXTRA);
     if (!again && first === this.#first && last === this.#last) return;
+    if (again) this.#replace(first, last);
+    else this.#shift(first, last);
     this.#first = first;
     this.#last = last;
+  }
+
+  /** Rows that stay stay the same elements. */
+  #shift(first: number, last: number): void {
+    const stay = [...this.#inner.children].filter((child) => {
+      const index = Number((child as HTMLElement).dataset.row);
+      if (index >= first && index < last) return true;
+      child.remove();
+      return false;
+    }) as HTMLElement[];
+    const from = stay.length ? Number(stay[0]?.dataset.row) : last;
+    const to = stay.length ? from + stay.length : last;
+    this.#inner.prepend(...this.#made(first, from));
+    this.#inner.append(...this.#made(to, last));
+  }
+
+  /** All rows anew; what had the focus has it again. */
+  #replace(first: number, last: number): void {
     const active = focused(this.#inner);
     const holder = active && this.#inner.contains(active) ? active.closest<HTMLElement>("[data-row]") : null;
     const nth = holder && active !== holder ? [...holder.querySelectorAll(CONTROLS)].indexOf(active as Element) : -1;
+    this.#inner.replaceChildren(...this.#made(first, last));
+    if (!holder) return;
+    const row = this.#inner.querySelector<HTMLElement>(`[data-row="${holder.dataset.row}"]`);
+    (nth < 0 ? row : row?.querySelectorAll<HTMLElement>(CONTROLS)[nth])?.focus({ preventScroll: true });
+  }
+
+  #made(first: number, last: number): HTMLElement[] {
     const made: HTMLElement[] = [];
     for (let i = first; i < last; i++) {
       const element = this.make(this.#rows[i] as Row, i);
@@ -86,9 +121,23 @@ export class VirtualList<Row> {
       element.dataset.row = String(i);
       made.push(element);
     }
-    this.#inner.replaceChildren(...made);
-    if (!holder) return;
-    const row = this.#inner.querySelector<HTMLElement>(`[data-row="${holder.dataset.row}"]`);
-    (nth < 0 ? row : row?.querySelectorAll<HTMLElement>(CONTROLS)[nth])?.focus({ preventScroll: true });
+    return made;
+  }
+
+  /** A press and its release must find the same element, or the page makes no click of them: nothing is drawn between. */
+  #press(event: PointerEvent): void {
+    if (!(event.target as Element).closest("[data-row]")) return; // the scroll bar
+    this.#pressed = true;
+    const release = (): void => {
+      for (const name of ["pointerup", "pointercancel"]) removeEventListener(name, release, true);
+      // The click comes first.
+      setTimeout(() => {
+        this.#pressed = false;
+        const behind = this.#behind;
+        this.#behind = false;
+        this.#draw(behind);
+      });
+    };
+    for (const name of ["pointerup", "pointercancel"]) addEventListener(name, release, true);
   }
 }
