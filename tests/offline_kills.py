@@ -16,6 +16,7 @@ from gexplorer.offline.model import OfflineModel
 def kills(folder: Path, count: int) -> tuple[int, int]:
     """How many of some kills hit in the middle of a save, and how many leftovers the last save found.
 
+    There are more kills, up to ten times as many, where chance hits the middle in less than a tenth of them.
     After every kill the file must be whole: that of a save that ended, or what was there before.
     """
     compiled = gx.compile("bert-base:small=true,layers=1,dtype=float32")
@@ -26,7 +27,9 @@ def kills(folder: Path, count: int) -> tuple[int, int]:
     seconds = time.perf_counter() - start
     draw = random.Random(0)
     in_the_middle = left = 0
-    for _ in range(count):
+    for number in range(10 * count):
+        if number >= count and in_the_middle > count // 10:
+            break
         child = os.fork()
         if not child:
             try:
