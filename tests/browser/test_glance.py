@@ -43,6 +43,19 @@ def test_what_would_save_traffic_leads_to_the_place_and_why(compiled, inspector)
     assert inspector.locator("h2", has_text=rule).count()
 
 
+def test_sizes_that_nobody_knows_are_said_where_time_is_told(opened, tmp_path):
+    compiled = gx.compile("bert-base:small=true,layers=1,batch=n", validate="off")
+    assert compiled.cost.rows
+    assert compiled.cost.uncosted
+    page = opened(compiled.report(tmp_path / "report.html", variants="none"))
+    said = page.locator(".gx-inspector").inner_text()
+    lacking = len(compiled.cost.uncosted)
+    assert f"{lacking} of {lacking + len(compiled.cost.rows)} kernels have no price" in said
+    heading = page.locator(".gx-inspector h3", has_text="time goes").inner_text()  # as it is shown, capitals and all
+    assert heading.startswith("WHERE THE TIME GOES · at least ")
+    assert heading.endswith(("µs", "ms"))
+
+
 def test_an_operator_that_falls_back_is_named(opened, tmp_path):
     from onnx import TensorProto, helper
 

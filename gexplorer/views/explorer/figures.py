@@ -141,6 +141,9 @@ def _pool(subject: Subject) -> dict[str, object]:
     if memory is None:
         return _figure("pool_bytes", "pool", "bytes", None, note="no memory was planned")
     unsized = len(memory.program.unsized)
+    if unsized and not len(memory.plan.problem):
+        note = f"no tensor can be placed: {unsized:,} have no known size"
+        return _figure("pool_bytes", "pool", "bytes", None, note=note)
     left_out = f"; {unsized:,} tensors without a size are not in it" if unsized else ""
     return _figure(
         "pool_bytes",

@@ -7,6 +7,7 @@ import type { Store } from "../core/panel.ts";
 import { bytes, count, percent, time } from "../core/units.ts";
 import { unitGlyph } from "../shell/glyph.ts";
 import { h } from "../shell/dom.ts";
+import { noPrice, priceGap } from "../tabs/words.ts";
 import { nodeLink, section, some } from "./pieces.ts";
 
 const MOST = 4;
@@ -23,11 +24,13 @@ export function glancePage(store: Store): (HTMLElement | null)[] {
 }
 
 function timePart(store: Store, { cost, nodes }: Partial<Parts>): HTMLElement | null {
-  const slices = cost && nodes ? timeByType(cost, nodes) : [];
-  if (!slices.length) return null;
+  if (!cost || !nodes) return null;
+  const slices = timeByType(cost, nodes);
   const all = slices.reduce((sum, { us }) => sum + us, 0);
+  const gap = noPrice(cost) ?? priceGap(cost);
   return section(
-    `Where the time goes · ${time(all)}`,
+    slices.length ? `Where the time goes · ${gap ? "at least " : ""}${time(all)}` : "Where the time goes",
+    gap ? h("p", { class: "gx-muted", text: gap }) : null,
     ...some(slices, MOST, ({ type, unit, kernels, us, share, dearest }) =>
       h(
         "button",

@@ -14,7 +14,7 @@ export function section(title: string, ...children: Child[]): HTMLElement | null
 
 /** Headings are in capitals; what stands behind the dot, a number with its unit, is not: µs would read MS. */
 function heading(title: string): Child[] {
-  const at = title.search(/ · (?=\d)/);
+  const at = title.indexOf(" · ");
   return at < 0 ? [title] : [title.slice(0, at), h("span", { class: "gx-as-is", text: title.slice(at) })];
 }
 

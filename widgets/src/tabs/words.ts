@@ -26,8 +26,20 @@ export function noPrice(cost: CostPart | undefined): string | null {
   if (cost.name.length) return null;
   if (!cost.unpriced.length) return "No kernel is launched: the whole graph was folded away or is only views.";
   const names = Array.from(cost.unpriced.slice(0, 3), (name) => cost.strings[name]).join(", ");
+  return `No kernel has a price: ${plural(cost.unpriced.length, "kernel")} (${names}${cost.unpriced.length > 3 ? ", …" : ""})${because(cost)}`;
+}
+
+/** How many kernels are in no sum, and why; null where all have a price, or none has. */
+export function priceGap(cost: CostPart): string | null {
+  const lacking = cost.unpriced.length;
+  if (!lacking || !cost.name.length) return null;
+  return `${count(lacking)} of ${count(lacking + cost.name.length)} kernels have no price${because(cost)}`;
+}
+
+/** The first reason, and what would help. */
+function because(cost: CostPart): string {
   const why = cost.unpriced_reason?.length ? `: ${cost.strings[cost.unpriced_reason[0]]}` : "";
-  return `No kernel has a price: ${plural(cost.unpriced.length, "kernel")} (${names}${cost.unpriced.length > 3 ? ", …" : ""})${why}. Give the inputs' shapes to price a dynamic model.`;
+  return `${why}. Give the inputs' shapes to price a dynamic model.`;
 }
 
 /** A text of any length with its middle left out, so that both ends can be read. */

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import parser
+from onnx import TensorProto, helper, parser
 
 import gexplorer as gx
 from gexplorer.cost.graph import UncostedRow, cost_of
@@ -390,6 +390,17 @@ def test_a_sum_that_leaves_something_out_says_at_least():
     assert free["latency_us"] == "latency, at least"
     assert free["hbm_bytes"] == "HBM, at least"
     assert free["pool_bytes"] == "pool, at least"
+
+
+def test_a_pool_that_holds_nothing_because_no_size_is_known_is_not_told_as_0():
+    tensor = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 8])  # noqa: E731
+    made = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Softmax", ["a"], ["y"])]
+    graph = helper.make_graph(made, "free", [tensor("x")], [tensor("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    head = unpack(document(gx.compile(model, fusion="ALL:off", validate="off")).parts["head"])
+    pool = next(figure for figure in head["figures"] if figure["key"] == "pool_bytes")
+    assert pool["value"] is None
+    assert "no tensor can be placed" in pool["note"]
 
 
 def test_an_instruction_reads_only_what_was_written_before(parts):
