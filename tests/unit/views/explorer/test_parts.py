@@ -397,7 +397,7 @@ def test_a_pool_that_holds_nothing_because_no_size_is_known_is_not_told_as_0():
     made = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Softmax", ["a"], ["y"])]
     graph = helper.make_graph(made, "free", [tensor("x")], [tensor("y")])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    head = unpack(document(gx.compile(model, fusion="ALL:off", validate="off")).parts["head"])
+    head = unpack(document(gx.compile(model, validate="off")).parts["head"])
     pool = next(figure for figure in head["figures"] if figure["key"] == "pool_bytes")
     assert pool["value"] is None
     assert "no tensor can be placed" in pool["note"]
