@@ -6,6 +6,7 @@ import json
 import re
 import time
 import urllib.request
+from contextlib import contextmanager
 
 # A pixel of the graph that has nothing on it has the colour that the style sheet gives the ground of pictures.
 GROUND = """canvas => {
@@ -100,6 +101,18 @@ class Notebook(Listener):
         found = outputs.filter(has_text=text).first  # a bar that was taken back may stand before it
         found.wait_for(timeout=timeout)
         return found.inner_text()
+
+
+@contextmanager
+def written(browser, jupyter, name, cells, width=1280, where="open"):
+    """A notebook with these cells, opened in JupyterLab or, by ``open_in_notebook_7``, there."""
+    address, folder = jupyter
+    write_notebook(folder / name, cells)
+    context = browser.new_context(viewport={"width": width, "height": 1000})
+    notebook = Notebook(context.new_page(), address)
+    getattr(notebook, where)(name)
+    yield notebook
+    context.close()
 
 
 def until(condition, what, seconds=60):

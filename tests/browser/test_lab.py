@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("jupyterlab", reason="JupyterLab is not installed (the extra 'lab')")
 pytest.importorskip("nbformat", reason="nbformat is not installed")
 
-from tests.browser.notebook_page import GROUND, Notebook, figure, light_share, until, write_notebook
+from tests.browser.notebook_page import GROUND, figure, light_share, until, written
 
 CELLS = (
     "import gexplorer as gx\ne = gx.compile('bert-base').explore(height=800)\ne",
@@ -33,13 +33,8 @@ below""",
 
 @pytest.fixture
 def lab(browser, jupyter):
-    address, folder = jupyter
-    write_notebook(folder / "explorer.ipynb", CELLS)
-    context = browser.new_context(viewport={"width": 1500, "height": 1000})
-    opened = Notebook(context.new_page(), address)
-    opened.open("explorer.ipynb")
-    yield opened
-    context.close()
+    with written(browser, jupyter, "explorer.ipynb", CELLS, width=1500) as opened:
+        yield opened
 
 
 def test_a_rule_is_ticked_off_and_everything_follows(lab, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("jupyterlab", reason="JupyterLab is not installed (the extra 'lab')")
 pytest.importorskip("nbformat", reason="nbformat is not installed")
 
-from tests.browser.notebook_page import Notebook, figure, switch, until, write_notebook
+from tests.browser.notebook_page import figure, switch, until, written
 
 CELLS = (
     "import gexplorer as gx\ne = gx.compile('bert-base:small=true').explore(height=560)\ne",
@@ -45,13 +45,8 @@ BARS = """window.bars = 0; new MutationObserver(changes => {
 
 @pytest.fixture
 def lab(browser, jupyter):
-    address, folder = jupyter
-    write_notebook(folder / "failures.ipynb", CELLS)
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    opened = Notebook(context.new_page(), address)
-    opened.open("failures.ipynb")
-    yield opened, folder
-    context.close()
+    with written(browser, jupyter, "failures.ipynb", CELLS) as opened:
+        yield opened, jupyter[1]
 
 
 def notice(page):

@@ -8,12 +8,11 @@ pytest.importorskip("notebook", reason="Notebook 7 is not installed (the extra '
 
 from tests.browser.notebook_page import (
     GROUND,
-    Notebook,
     figure,
     nodes_of_graph,
     switch,
     until,
-    write_notebook,
+    written,
 )
 
 CELLS = (
@@ -25,13 +24,8 @@ CELLS = (
 
 @pytest.fixture
 def book(browser, jupyter):
-    address, folder = jupyter
-    write_notebook(folder / "seven.ipynb", CELLS)
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    opened = Notebook(context.new_page(), address)
-    opened.open_in_notebook_7("seven.ipynb")
-    yield opened
-    context.close()
+    with written(browser, jupyter, "seven.ipynb", CELLS, where="open_in_notebook_7") as opened:
+        yield opened
 
 
 def test_a_rule_is_ticked_off_and_everything_follows(book):

@@ -1,8 +1,9 @@
 /** What one wants to know first of a compilation: where its time goes, and what has no kernel on the device. */
 
 import type { CostPart, NodeId, NodesPart } from "./document.ts";
+import { UNITS } from "./palette.ts";
 
-const FALLBACK = 4; // Unit
+const FALLBACK = UNITS.findIndex(({ name }) => name === "fallback");
 
 /** The kernels of one operator type together. */
 export interface Slice {
