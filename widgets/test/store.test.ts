@@ -170,10 +170,10 @@ test("what a rule would save counts a blocker once and what has a cure first, an
     [[0, "Reshape", 2, 150, 3], [2, "", 2, 50, 1], [1, "Transpose", 1, 900, 0]],
   );
   assert.deepEqual(found.map(({ places }) => places), [[0, 2, 1], [1, 0], [1]]);
-  const text = (bytes: number, hbm: number): string => savingText({ bytes, hbm }, String);
-  assert.equal(text(9, 4), "at least 9 of memory traffic, 4 of it HBM’s");
-  assert.equal(text(9, 0), "at least 9 of memory traffic, none of it HBM’s (L2 holds it)");
-  assert.equal(text(9, NaN), "at least 9 of memory traffic");
+  const text = (bytes: number, hbm: number): string => savingText({ bytes, hbm });
+  assert.equal(text(9, 4), "at least 9 B of memory traffic, 4 B of it HBM’s");
+  assert.equal(text(9, 0), "at least 9 B of memory traffic, none of it HBM’s (L2 holds it)");
+  assert.equal(text(9, NaN), "at least 9 B of memory traffic");
 });
 
 test("every step that looked at a node is told, versions being one", () => {

@@ -152,7 +152,7 @@ def _pool(subject: Subject) -> dict[str, object]:
         memory.pool_bytes,
         bound=memory.plan.lower_bound_bytes,
         note="bytes that the planned buffers need in all; the bound is the max live load, or what a planner proved"
-        f" beyond it; {memory.plan.problem.unplanned_bytes / 2**20:,.1f} MiB if nothing shared its place{left_out}",
+        f" beyond it; {memory.plan.problem.unplanned_bytes:,} bytes if nothing shared its place{left_out}",
     )
 
 

@@ -1,6 +1,7 @@
 /** What near misses would save of memory traffic: by rule, each with what stands in the way. */
 
 import type { NodesPart, StepRow, StepsPart } from "./document.ts";
+import { bytes } from "./units.ts";
 
 type Rejects = StepRow["rejects"];
 
@@ -56,7 +57,7 @@ export function blocked(steps: StepsPart, nodes: NodesPart): Blocked[] {
 }
 
 /** "at least 96.0 MiB of memory traffic, 12.0 MiB of it HBM's", the one way to say it. */
-export function savingText({ bytes: traffic, hbm }: Saving, bytes: (x: number) => string): string {
+export function savingText({ bytes: traffic, hbm }: Saving): string {
   const part = Number.isNaN(hbm) ? "" : hbm > 0 ? `, ${bytes(hbm)} of it HBM’s` : ", none of it HBM’s (L2 holds it)";
   return `at least ${bytes(traffic)} of memory traffic${part}`;
 }

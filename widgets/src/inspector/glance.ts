@@ -7,7 +7,7 @@ import type { Store } from "../core/panel.ts";
 import { bytes, count, percent, time } from "../core/units.ts";
 import { unitGlyph } from "../shell/glyph.ts";
 import { h } from "../shell/dom.ts";
-import { noPrice, priceGap } from "../tabs/words.ts";
+import { noPrice, plural, priceGap } from "../tabs/words.ts";
 import { nodeLink, section, some } from "./pieces.ts";
 
 const MOST = 4;
@@ -34,7 +34,7 @@ function timePart(store: Store, { cost, nodes }: Partial<Parts>): HTMLElement | 
     ...some(slices, MOST, ({ type, unit, kernels, us, share, dearest }) =>
       h(
         "button",
-        { class: "gx-slice", type: "button", title: `${type}: ${count(kernels)} kernel${kernels === 1 ? "" : "s"}, ${time(us)} of ${time(all)} (modelled)\nPress for the dearest.`, onclick: () => store.move({ node: dearest, value: undefined }) },
+        { class: "gx-slice", type: "button", title: `${type}: ${plural(kernels, "kernel")}, ${time(us)} of ${time(all)} (modelled)\nPress for the dearest.`, onclick: () => store.move({ node: dearest, value: undefined }) },
         unitGlyph(unit),
         h("span", { class: "gx-slice-name" }, h("span", { text: type }), kernels > 1 ? h("span", { class: "gx-muted", text: ` × ${count(kernels)}` }) : null),
         h("span", { class: "gx-slice-bar" }, h("i", { style: { "--share": share } })),
@@ -51,9 +51,9 @@ function blockedPart(store: Store, { steps, nodes }: Partial<Parts>): HTMLElemen
     ...some(rows, MOST - 1, (row) =>
       h(
         "div",
-        { class: "gx-slice-line", title: `${row.rule} would save ${savingText(row, bytes)} (modelled)` },
+        { class: "gx-slice-line", title: `${row.rule} would save ${savingText(row)} (modelled)` },
         h("button", { class: "gx-link", type: "button", onclick: () => store.move({ step: row.step, reject: row.places[0], rewrite: undefined, node: undefined, value: undefined, rule: undefined }), text: row.rule }),
-        h("span", { class: "gx-muted", text: ` at ${count(row.places.length)} ${row.places.length === 1 ? "place" : "places"}${row.curable ? "" : ", no cure"}` }),
+        h("span", { class: "gx-muted", text: ` at ${plural(row.places.length, "place")}${row.curable ? "" : ", no cure"}` }),
         h("span", { class: "gx-slice-end", text: `≥ ${bytes(row.bytes)}` }),
       ),
     ),
@@ -73,11 +73,11 @@ function begin(store: Store, { steps }: Partial<Parts>): HTMLElement {
   const busiest = [...passes].sort((a, b) => b.rewrites.node.length - a.rewrites.node.length)[0];
   const link = (text: string, onclick: () => void): HTMLElement => h("button", { class: "gx-link", type: "button", onclick, text });
   if (busiest?.rewrites.node.length) {
-    return h("p", { class: "gx-empty" }, "The step that did most: ", link(`${busiest.name}, ${count(busiest.rewrites.node.length)} rewrites`, () => store.move({ step: busiest.index })));
+    return h("p", { class: "gx-empty" }, "The step that did most: ", link(`${busiest.name}, ${plural(busiest.rewrites.node.length, "rewrite")}`, () => store.move({ step: busiest.index })));
   }
   const near = passes.reduce((sum, step) => sum + step.rejects.node.length, 0);
   const most = [...passes].sort((a, b) => b.rejects.node.length - a.rejects.node.length)[0];
   if (!near || !most) return h("p", { class: "gx-empty", text: passes.length ? "No rewrites, and no near misses: no pass found its pattern in this graph." : "No pass ran." });
   const go = (): void => store.move({ step: most.index, reject: 0, rewrite: undefined });
-  return h("p", { class: "gx-empty" }, "No rewrites: every candidate was rejected, ", link(`${count(near)} near ${near === 1 ? "miss" : "misses"} ▸`, go));
+  return h("p", { class: "gx-empty" }, "No rewrites: every candidate was rejected, ", link(`${plural(near, "near miss", "near misses")} ▸`, go));
 }

@@ -47,7 +47,7 @@ export function nearMiss(store: Store, step: StepRow, row: number): HTMLElement 
           )
         : null,
     hint ? h("p", { class: "gx-cure" }, h("b", { text: "Cure " }), hint) : null,
-    saving.bytes ? h("p", { class: "gx-saved", text: `would save ${savingText(saving, bytes)}` }) : null,
+    saving.bytes ? h("p", { class: "gx-saved", text: `would save ${savingText(saving)}` }) : null,
   );
 }
 
@@ -107,7 +107,7 @@ export function byReason(store: Store, step: StepRow, title = "Why not"): HTMLEl
           {},
           h("b", { text: count(rows.length) }),
           h("span", { class: "gx-grow", text: rows.length === 1 ? (steps?.strings[rejects.reason[rows[0] as number] ?? -1] ?? "") : (steps?.strings[code] ?? "").replaceAll("_", " ") }),
-          saving.bytes ? h("span", { class: "gx-saved", title: `would save ${savingText(saving, bytes)}`, text: `≥ ${bytes(saving.bytes)}` }) : null,
+          saving.bytes ? h("span", { class: "gx-saved", title: `would save ${savingText(saving)}`, text: `≥ ${bytes(saving.bytes)}` }) : null,
         ),
         ...some(
           rows,

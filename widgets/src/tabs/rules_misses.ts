@@ -80,7 +80,7 @@ export class Misses {
       h("div", {}, h("b", { text: rules.name[row] }), h("span", { class: "gxt-soft", text: rules.ge_name[row] ? ` · in GE ${rules.ge_name[row]}` : "" })),
       line(storyOf(rules, row, this.store.enabled(rules.name[row]))),
       rules.effective[row] > 0 && !gain && this.store.parts.course && line("What it brought cannot be told: other kernels have no price after it than before."),
-      near > 0 && line(plural(near, "near miss", "near misses") + (saving?.bytes ? ` would save ${savingText(saving, bytes)}` : rejects?.traffic_bytes.some((x) => x === 0) ? ": nothing is left to be saved there, a later rule has done it" : "")),
+      near > 0 && line(plural(near, "near miss", "near misses") + (saving?.bytes ? ` would save ${savingText(saving)}` : rejects?.traffic_bytes.some((x) => x === 0) ? ": nothing is left to be saved there, a later rule has done it" : "")),
       brought && line(`Brought ${brought} (simulated)`),
       line(rules.summary[row], "gxt-soft"),
       farOf(rules, row) > 0 && this.#command(rules.name[row]),
