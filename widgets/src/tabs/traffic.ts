@@ -89,17 +89,12 @@ class TrafficPanel implements Panel {
       wasted > 0 ? ` · ${bytes(wasted)} (${share(wasted / (hbm || 1))}) wasted: above compulsory` : " · nothing wasted",
       l2 > 0 && ` · L2 serves ${share(hits(l2, hbm))} of ${bytes(l2)}`,
       kept > 0 && soft(`, and keeps ${bytes(kept)} of the compulsory ${bytes(least)} from HBM`),
-      before !== null && soft(` · before all passes ${bytes(before)} in ${plural(this.#before(), "kernel")}: ${change(hbm, before)}`),
+      before !== null && soft(` · before all passes ${bytes(before)} in ${plural(cost.unfused.kernels ?? 0, "kernel")}: ${change(hbm, before)}`),
       cost.unpriced.length > 0 && soft(` · ${plural(cost.unpriced.length, "kernel")} without a price left out`),
     );
     this.#picture.surface.describe(
       `Bytes through ${LEVELS.map((level) => LEVEL_NAMES[level]).join(", ")} by kernel. Left and right go from kernel to kernel, Enter chooses; the table lists every kernel.`,
     );
-  }
-
-  /** Kernels before all passes, as the headline counts them. */
-  #before(): number {
-    return this.store.parts.head?.figures.find(({ key }) => key === "kernels")?.first ?? 0;
   }
 
   #wasted(cost: CostPart): number {
@@ -123,7 +118,7 @@ class TrafficPanel implements Panel {
       );
     fill(
       this.#totals,
-      before !== null && row("before passes", before, "var(--gx-same)", plural(this.#before(), "kernel")),
+      before !== null && row("before passes", before, "var(--gx-same)", plural(cost.unfused.kernels ?? 0, "kernel")),
       row("now", hbm, "var(--gx-accent)", before === null ? plural(cost.name.length, "kernel") : `${plural(cost.name.length, "kernel")}, ${change(hbm, before)}`),
       row("compulsory", least, "var(--gx-ink)", "each input and output once"),
     );

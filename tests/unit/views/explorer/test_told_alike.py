@@ -87,3 +87,10 @@ def test_places_far_from_a_pattern_are_all_counted_by_what_they_lack():
     nodes = unpack(document(compiled).parts["nodes"])
     place = nodes["strings"][nodes["name"][far["node"][far["node_at"][row]]]]
     assert far["strings"][far["reason"][row]].startswith(place)
+
+
+@pytest.mark.parametrize("model", ["bert-base:layers=2", "resnet50", "llama2-7b:small=true"])
+def test_the_costs_count_as_many_kernels_before_all_passes_as_the_headline(model):
+    parts = document(gx.compile(model, validate="off")).parts
+    kernels = next(figure for figure in unpack(parts["head"])["figures"] if figure["key"] == "kernels")
+    assert unpack(parts["cost"])["unfused"]["kernels"] == kernels["first"]
