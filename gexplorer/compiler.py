@@ -301,7 +301,8 @@ def compile_source(
             raise
         if options.order != "as_written":
             steps.append(order_step(steps[-1].after, options.order, len(steps)))
-        verify(steps[-1].after)
+        if previous is None or previous.memory.graph is not steps[-1].after:  # that one has been verified
+            verify(steps[-1].after)
         say("memory")
         memory = _memory(steps[-1].after, options, previous)
         steps += _kept(previous, "memory", memory, steps) or memory_steps(memory, len(steps))
@@ -354,11 +355,12 @@ def _known(previous: Compilation, options: Options, chosen: Plan) -> Mapping[typ
 
 
 def _kept(previous: Compilation | None, stage: str, result: object, steps: Sequence[Step]) -> list[Step]:
-    """The steps of a stage whose result was taken over; none where it is new, or would stand at another place."""
+    """The steps of a stage whose result was taken over, as they come next; none where it is new."""
     if previous is None or getattr(previous, stage) is not result:
         return []
     kept = [step for step in previous.steps if step.stage == stage]
-    return kept if kept and kept[0].index == len(steps) else []
+    same = kept and kept[0].index == len(steps)
+    return kept if same else [replace(step, index=at) for at, step in enumerate(kept, len(steps))]
 
 
 def _context(options: Options, contents: Mapping[str, tuple[Dim, ...]], chosen: Plan) -> Context:
@@ -393,6 +395,9 @@ def _cost(
     if options.tiling_mode != "library":
         return cost_of(memory.graph, chip, tiling=options.tiling_mode, tiles=kernels.tile_of, launched=names)
     known = context.judge.costs if isinstance(context.judge, Price) else None
+    old = previous.cost if previous is not None else None
+    if known is None and old is not None and old.chip == chip and previous.options.tiling_mode == "library":
+        known = old.costs.continued()
     return cost_of(memory.graph, chip, costs=known, launched=names)
 
 

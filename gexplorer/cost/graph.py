@@ -123,7 +123,7 @@ class GraphCost(Charted):
         compulsory_bytes: what any implementation of the graph moves to and from HBM.
         distinct: kernels that differ, so that were really costed.
         spared: nodes that would be kernels, if the memory plan had not their inputs and outputs in the same place.
-        tiler: who gave products their tiles; None for the cost model itself.
+        costs: what equal works cost elsewhere.
     """
 
     chip: Chip
@@ -132,8 +132,8 @@ class GraphCost(Charted):
     uncosted: tuple[UncostedRow, ...]
     compulsory_bytes: float
     distinct: int
-    spared: frozenset[str] = frozenset()
-    tiler: Tiler | None = field(default=None, repr=False, compare=False)
+    spared: frozenset[str]
+    costs: Costs = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
         sums = f"latency_us={self.latency_us:.6g}, hbm_bytes={self.hbm_bytes:.6g}"
@@ -271,7 +271,7 @@ def cost_of(
     least = compulsory_bytes(graph, kernels, source, unknown, storage)
     rows = [_row(graph, name, work, resident, known) for name, work in works]
     distinct = len({row.work for row in rows})
-    return GraphCost(chip, known.tiling, tuple(rows), tuple(uncosted), least, distinct, in_place, known.tiler)
+    return GraphCost(chip, known.tiling, tuple(rows), tuple(uncosted), least, distinct, in_place, known)
 
 
 def _row(

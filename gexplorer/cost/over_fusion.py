@@ -62,7 +62,7 @@ class OverFusion:
 
 def over_fusion(cost: GraphCost, costs: Costs | None = None) -> tuple[OverFusion, ...]:
     """Warnings for the kernels of a graph, in execution order; products have the tiles that its cost gave them."""
-    known = costs if costs is not None else Costs(cost.chip, cost.tiling, cost.tiler)
+    known = costs if costs is not None else cost.costs
     found: dict[KernelWork, OverFusion | None] = {}
     warnings: list[OverFusion] = []
     for row in cost.rows:

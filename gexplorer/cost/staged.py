@@ -86,6 +86,10 @@ class Costs:
         if self.tiling not in TILINGS:
             raise OptionError(f"tiling {self.tiling!r}: {' or '.join(TILINGS)} is wanted")
 
+    def continued(self) -> Costs:
+        """Costs of another trace on the same chip: what equal works cost is known, no node is kept."""
+        return replace(self, searched=0, works=self.works.continued())
+
     def kernel(self, work: KernelWork, resident_bytes: float = 0.0) -> KernelCost:
         """Cost of a kernel of which L2 holds so many bytes of inputs and outputs; arrays of shape [1]."""
         key = (work, resident_bytes)

@@ -127,7 +127,7 @@ class Workbench:
                     self._sent.clear()
                 if wish is not None or everything:
                     # What only one panel wants must not keep the others waiting.
-                    asked = list(dict.fromkeys([*self._show(wish), *asked]))
+                    asked = self._show(wish, asked)
                 self._send(asked)
                 if everything:
                     warm()
@@ -162,8 +162,8 @@ class Workbench:
                 self._first = self._document[1]
         return self._document[1]
 
-    def _show(self, wish: Wish | None) -> list[str]:
-        """Sends what is always shown; returns the parts on demand that the front end had, and that are made yet."""
+    def _show(self, wish: Wish | None, asked: Sequence[str]) -> list[str]:
+        """Sends what is always shown; returns the parts on demand that follow: it had them, or has asked for them."""
         whole = self._whole()
         names = [name for name in whole.parts if name not in whole.on_demand]
         wanted = [name for name in names if self._wanted is None or name in self._wanted]
@@ -171,7 +171,8 @@ class Workbench:
         later = [name for name in old if name not in whole.parts.packed]
         new = self._made([*wanted, *(name for name in old if name not in later)])
         gone = [name for name in self._sent if name not in whole.parts or name in later]
-        message: dict[str, Any] = {"type": "parts", "names": list(new), "gone": gone}
+        coming = [name for name in dict.fromkeys([*later, *asked]) if name in whole.parts and name not in new]
+        message: dict[str, Any] = {"type": "parts", "names": list(new), "gone": gone, "coming": coming}
         if wish is not None:
             message |= {"sequence": wish.sequence, "changes": dict(wish.changes)}
         self._post(message, list(new.values()))
@@ -179,7 +180,7 @@ class Workbench:
         for name in gone:
             del self._sent[name]
         self._shown = whole
-        return later
+        return coming
 
     def _send(self, names: Sequence[str]) -> None:
         """Sends parts that are made on demand."""

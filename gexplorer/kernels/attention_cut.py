@@ -1,4 +1,4 @@
-"""The search for an attention kernel's tile: every pair of powers of two that fits, the fastest taken."""
+"""The search for an attention kernel's tile: every pair of powers of two, the fastest that fits taken."""
 
 from __future__ import annotations
 
@@ -17,24 +17,32 @@ def attention_cut(kernel: AttentionKernel, chip: Chip) -> tuple[AttentionCut | s
 
     A tile holds heads whole: Q, K and V with all of their width lie in L0A and L0B at once, and the output so far
     lies in UB. A head too wide for that needs a kernel that goes along its width as well: there is no program of that.
+
+    Whether a tile fits is seen from its program, which takes a hundred times as long as its cost. So all are costed,
+    and the programs written from the fastest on until one fits.
     """
     unit = max(chip.cube.shape(kernel.work.dtype.bits))
     sizes = [unit << step for step in range(5)]
-    fitting: list[AttentionCut] = []
-    least = ""
-    for queries in _up_to(sizes, kernel.work.queries):
-        for keys in _up_to(sizes, kernel.work.keys):
-            cut = AttentionCut(queries, keys)
-            try:
-                require_capacity(attention_program(kernel, cut, chip), chip)
-            except OptionError as error:
-                least = least or f"not even {queries} queries by {keys} keys fit: {str(error).partition(': ')[2]}"
-                continue
-            fitting.append(cut)
-    if not fitting:
-        return least, 0
-    tiles = AttentionTiles(np.array([c.queries for c in fitting]), np.array([c.keys for c in fitting]))
-    return fitting[attention_cost(kernel.work, chip, tiles).best], len(fitting)
+    cuts = [
+        AttentionCut(queries, keys)
+        for queries in _up_to(sizes, kernel.work.queries)
+        for keys in _up_to(sizes, kernel.work.keys)
+    ]
+    smallest = cuts[0]
+    if why := _refusal(kernel, smallest, chip):
+        return f"not even {smallest.queries} queries by {smallest.keys} keys fit: {why}", 0
+    tiles = AttentionTiles(np.array([c.queries for c in cuts]), np.array([c.keys for c in cuts]))
+    fastest = np.argsort(attention_cost(kernel.work, chip, tiles).total_us, kind="stable")
+    return next(cuts[i] for i in fastest.tolist() if not _refusal(kernel, cuts[i], chip)), len(cuts)
+
+
+def _refusal(kernel: AttentionKernel, cut: AttentionCut, chip: Chip) -> str:
+    """Why a tile does not fit, "" where it does."""
+    try:
+        require_capacity(attention_program(kernel, cut, chip), chip)
+    except OptionError as error:
+        return str(error).partition(": ")[2]
+    return ""
 
 
 def _up_to(sizes: list[int], length: int) -> list[int]:

@@ -26,7 +26,7 @@ from gexplorer.kernels.gemm_kernel import GemmKernel
 from gexplorer.kernels.generate import choose_tiles, write_programs
 from gexplorer.kernels.generated import Generated
 from gexplorer.kernels.generator import Chosen, Generator
-from gexplorer.kernels.signature import signature
+from gexplorer.ir.signature import signature
 from gexplorer.kernels.tiling import MODES, Searches, SearchMode
 from gexplorer.ops.row import Engine, Outcome, Unit
 from gexplorer.ops.table import entry_of, lookup

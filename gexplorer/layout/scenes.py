@@ -20,7 +20,7 @@ from gexplorer.layout.flow import Atlas
 from gexplorer.layout.openness import opened
 from gexplorer.layout.paths import Paths
 from gexplorer.layout.rooms import Room, Rooms, RoomsState
-from gexplorer.layout.template import Sketch, Stood, int32, laid_out
+from gexplorer.layout.template import Laid, Sketch, Stood, int32, laid_out
 from gexplorer.layout.union import Union, united
 from gexplorer.trace.records import Step
 from gexplorer.views.explorer.numbering import Numbering
@@ -38,6 +38,10 @@ class _Wanted:
     before: Graph
     after: Graph
 
+    @property
+    def of_result(self) -> bool:
+        return self.step < 0
+
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
@@ -54,7 +58,7 @@ class _Drawn:
 class _Mark:
     """How things stood when a picture was done: what it takes to go on from there again."""
 
-    step: int
+    of_result: bool
     before: Graph
     after: Graph
     rooms: RoomsState
@@ -97,6 +101,7 @@ class Scenes:
     _drawn: dict[Room, _Drawn] = field(default_factory=dict[Room, _Drawn])
     _by_group: dict[int, tuple[Room, _Drawn]] = field(default_factory=dict[int, "tuple[Room, _Drawn]"])
     _template: dict[object, _Drawn] = field(default_factory=dict[object, _Drawn])
+    _laid: dict[object, Laid] = field(default_factory=dict[object, Laid])  # shared with all that go on from these
     _container: dict[object, int] = field(default_factory=dict[object, int])
     _open: set[int] = field(default_factory=set[int])
     _spent: int = 0
@@ -118,7 +123,7 @@ class Scenes:
         """The pictures that another trace has too, to go on from; None where there are none. Nothing changes here."""
         same = 0
         for one, mark in zip(wanted, self._marks, strict=False):
-            if one.step != mark.step or one.before is not mark.before or one.after is not mark.after:
+            if one.of_result != mark.of_result or one.before is not mark.before or one.after is not mark.after:
                 break
             same += 1
         if not same:
@@ -126,7 +131,8 @@ class Scenes:
         mark = self._marks[same - 1]
         atlas = self.atlas.renumbered(numbering)
         made = Scenes(numbering, atlas, self.rooms.since(mark.rooms, atlas))
-        made.roots, made.steps, made._marks = self.roots[:same], self.steps[:same], self._marks[:same]
+        made.roots, made._marks = self.roots[:same], self._marks[:same]
+        made.steps = [one.step for one in wanted[:same]]  # what changes nothing may have come or gone between
         made.containers, made.templates = self.containers[: mark.containers], self.templates[: mark.templates]
         made.strings, made.ends = self.strings[: mark.strings], self.ends[: mark.ends]
         made._string = {text: number for text, number in self._string.items() if number < mark.strings}
@@ -134,6 +140,7 @@ class Scenes:
         made._template = {key: drawn for key, drawn in self._template.items() if drawn.number < mark.templates}
         made._drawn, made._by_group, made._open, made._spent = mark.drawn, mark.by_group, mark.open, mark.spent
         made._bodies.made += self._bodies.made[: mark.bodies]
+        made._laid = self._laid
         return made
 
     def add(self, wanted: _Wanted) -> int:
@@ -143,7 +150,7 @@ class Scenes:
         drawn, by_group = self.picture(union, wanted.step)
         sizes = (len(self.containers), len(self.templates), len(self.strings), self._spent)
         sizes = (*sizes, len(self._bodies.made), len(self.ends))
-        self._marks.append(_Mark(wanted.step, before, after, self.rooms.state, drawn, by_group, self._open, *sizes))
+        self._marks.append(_Mark(wanted.of_result, before, after, self.rooms.state, drawn, by_group, self._open, *sizes))
         return len(self.roots) - 1
 
     def picture(self, union: Union, index: int) -> tuple[dict[Room, _Drawn], dict[int, tuple[Room, _Drawn]]]:
@@ -194,14 +201,22 @@ class Scenes:
 
     def _laid_out(self, room: Room, last: tuple[Room, _Drawn] | None) -> _Drawn:
         stood = None if last is None else _stood(room, *last, self.templates[last[1].number])
-        key = (room.shape, None if stood is None else (stood.x.tobytes(), tuple(stood.passes.items())))
+        places = None if stood is None else (stood.x.tobytes(), tuple(stood.passes.items()))
+        key = (room.shape, places)
         found = self._template.get(key)
         if found is None:
-            laid = laid_out(_sketch(room), stood)
+            laid = self._lay(_sketch(room), stood, places)
             found = self._template[key] = _Drawn(len(self.templates), laid.drawn, laid.cut, laid.passes, room.shape)
             ends = [(box, side) for box, side, _ in _stubs(room, laid.cut)]
             self.templates.append(_with_stubs(laid.template, ends))
             self._spent += len(room.boxes)
+        return found
+
+    def _lay(self, sketch: Sketch, stood: Stood | None = None, places: object = None) -> Laid:
+        """Lays a sketch out; one that these pictures, or others that they go on from, had at the same places is known."""
+        found = self._laid.get((sketch, places))
+        if found is None:
+            found = self._laid[sketch, places] = laid_out(sketch, stood)
         return found
 
     def _emit(self, room: Room, where: _Drawn | None, is_open: bool, numbers: dict[Room, int]) -> int:
@@ -259,7 +274,7 @@ class Scenes:
         """The template of what is no room (the body of a kernel, or nothing), and which edges are stubs in it."""
         found = self._template.get(sketch)
         if found is None:
-            laid = laid_out(sketch)
+            laid = self._lay(sketch)
             found = self._template[sketch] = _Drawn(len(self.templates), laid.drawn, laid.cut, laid.passes, -1)
             cut = [end for one in laid.cut for end in ((sketch.edges[one][0], 1), (sketch.edges[one][1], 0))]
             self.templates.append(_with_stubs(laid.template, [*sketch.ends, *cut]))

@@ -256,5 +256,5 @@ _KINDS: dict[str, _Kind] = {
         far_part, lambda s: (s.plan, s.context, *s.steps), lambda s: s.plan is not None, on_demand=_always, slow=True
     ),
     "sources": _Kind(sources_part, lambda s: tuple(s.steps), lambda s: bool(s.passes), on_demand=_always),
-    "log": _Kind(log_part, lambda s: (s.memory, *s.steps)),
+    "log": _Kind(log_part, lambda s: (s.memory, *s.steps), on_demand=_always),
 }

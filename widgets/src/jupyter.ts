@@ -1,6 +1,6 @@
 /** What the widgets share: a store that a Python model fills, and asks. */
 
-import type { Figure, Parts } from "./core/document.ts";
+import type { Figure, PartName, Parts } from "./core/document.ts";
 import { unpack } from "./core/pack.ts";
 import type { Changes, Host, Theme } from "./core/panel.ts";
 import { fromSelection, toSelection, type Selection } from "./core/selection.ts";
@@ -19,7 +19,7 @@ export interface Model {
 }
 
 type Message =
-  | { type: "parts"; sequence?: number; names: string[]; gone?: string[]; changes?: Changes }
+  | { type: "parts"; sequence?: number; names: string[]; gone?: string[]; coming?: PartName[]; changes?: Changes }
   | { type: "work"; done: number; total: number; text: string }
   | { type: "failure"; message: string }
   | { type: "baseline"; figures: Figure[] | null };
@@ -134,7 +134,7 @@ export function connect(model: Model, element: HTMLElement): { store: ExplorerSt
           store.batch(() => {
             store.setWork(null);
             if (message.changes) store.adopt(message.changes);
-            store.receive({ ...Object.fromEntries((message.gone ?? []).map((name) => [name, undefined])), ...parts });
+            store.receive({ ...Object.fromEntries((message.gone ?? []).map((name) => [name, undefined])), ...parts }, message.coming);
           });
         } catch (error) {
           store.setFailure(error instanceof Error ? error.message : String(error));

@@ -199,3 +199,15 @@ test("another document keeps what the cursor is at by name, releases what is gon
   assert.deepEqual(store.cursor, { value: 0 });
   assert.deepEqual(told, ["node=b&value=v", "node=b&value=v", "value=v"]);
 });
+
+test("what is on its way is so until it comes, or until another document, or a failure, says otherwise", () => {
+  const { store } = opened();
+  store.receive({ head: head(100), log: undefined }, ["log", "tiling"]);
+  assert.deepEqual([...store.coming], ["log", "tiling"]);
+  store.receive({ log: { lines: [] } as never });
+  assert.deepEqual([...store.coming], ["tiling"]);
+  store.receive({ head: head(120) }, ["log"]);
+  assert.deepEqual([...store.coming], ["log"]);
+  store.setFailure("it broke");
+  assert.deepEqual([...store.coming], []);
+});

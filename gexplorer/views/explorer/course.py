@@ -36,7 +36,7 @@ def course_of(steps: Sequence[Step], last: GraphCost, known: Mapping[int, GraphC
         last: the cost of the graph at the end.
         known: costs of graphs as passes leave them, on the same chip, by ``id`` of the graph, which must be alive.
     """
-    costs = Costs(last.chip, last.tiling)
+    costs = last.costs if last.costs.tiler is None else Costs(last.chip, last.tiling)
     found = dict(known or {})
     course: list[GraphCost | None] = []
     parsed = max((position for position, step in enumerate(steps) if step.stage == "parse"), default=len(steps))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from gexplorer.kernels.signature import signature
+from gexplorer.ir.signature import signature
 from gexplorer.ops.traits import is_view
 from gexplorer.views.describe import type_text
 
@@ -113,7 +113,7 @@ def _type(graph: Graph, name: str) -> str:
 def _fresh_kernels(before: Graph, after: Graph) -> dict[str, object]:
     """Kernels of the second by what they are compiled for, and those among them that the first has not compiled.
 
-    O(nodes), as ``kernels.signature`` is O(body). Constants count by what they hold only where they are small.
+    O(nodes), as ``ir.signature`` is O(body). Constants count by what they hold only where they are small.
     """
     known = {signature(before, node) for node in before if not is_view(node)}
     distinct = {signature(after, node): node.op for node in after if not is_view(node)}

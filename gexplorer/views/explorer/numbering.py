@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -84,23 +85,38 @@ class Numbering:
         return found
 
     def _take_over(self, previous: Numbering) -> int:
-        """Copies what an earlier numbering says of the steps that are the same; returns how many those are."""
+        """Copies what an earlier numbering says of the steps that are the same; returns how many of its own those are.
+
+        Steps that leave the graph as it is may come and go: what follows them keeps its numbers, at other indices.
+        """
+        old, new = _telling(previous.steps), _telling(self.steps)
         same = 0
-        for old, new in zip(previous.steps, self.steps, strict=False):
-            if old is not new and not alike(old, new):
+        for one, other in zip(old, new, strict=False):
+            moved = one != other and not _goes_on(self.steps, other)
+            if moved or not alike(previous.steps[one], self.steps[other]):
                 break
             same += 1
         if not same:
             return 0
-        nodes, values, scenes = previous._counts[same - 1]
-        self.nodes, self.born, self.holder = previous.nodes[:nodes], previous.born[:nodes], previous.holder[:nodes]
-        self.gone = [_STILL_THERE if end >= same else end for end in previous.gone[:nodes]]
+        end, first = (
+            told[same] if same < len(told) else len(steps)
+            for told, steps in ((old, previous.steps), (new, self.steps))
+        )
+
+        def index(one: int) -> int:
+            at = max(bisect_right(old, one) - 1, 0)
+            return one - old[at] + new[at]
+
+        nodes, values, scenes = previous._counts[end - 1]
+        self.nodes, self.holder = previous.nodes[:nodes], previous.holder[:nodes]
+        self.born = [index(one) for one in previous.born[:nodes]]
+        self.gone = [_STILL_THERE if one >= end else index(one) for one in previous.gone[:nodes]]
         self.values, self.typed = previous.values[:values], previous.typed[:values]
-        self.scene_steps = previous.scene_steps[:scenes]
-        self._counts = previous._counts[:same]
+        self.scene_steps = [index(one) for one in previous.scene_steps[:scenes]]
+        self._counts = [previous._counts[old[bisect_right(new, one) - 1]] for one in range(first)]
         self._node = {id(node): number for number, node in enumerate(self.nodes)}
         self._value = {name: number for number, name in enumerate(self.values)}
-        return same
+        return first
 
     def _read(self, first: int) -> None:
         graph = self.steps[first - 1].after if first else None
@@ -218,6 +234,20 @@ def _graphs(node: Node) -> list[Graph]:
         held = node.attributes[name]
         found += [held] if isinstance(held, Graph) else held if isinstance(held, Graphs) else []
     return found
+
+
+def _goes_on(steps: Sequence[Step], index: int) -> bool:
+    """Whether a step begins with the graph that the one before it left; the first does."""
+    return not index or steps[index].before is steps[index - 1].after
+
+
+def _telling(steps: Sequence[Step]) -> list[int]:
+    """Indices of the first step, and of those that say anything of nodes and values."""
+    return [
+        index
+        for index, step in enumerate(steps)
+        if not index or step.before is not step.after or step.rewrites or not _goes_on(steps, index)
+    ]
 
 
 def alike(old: Step, new: Step) -> bool:

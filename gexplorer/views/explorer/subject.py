@@ -194,4 +194,5 @@ def _unfused(compilation: Compiled, previous: Subject | None) -> GraphCost | Non
         before = [step for step in previous.steps if step.stage == "parse"]
         if before and before[-1].after is graph:
             return previous.unfused
-    return cost_of(graph, chip, tiling=compilation.cost.tiling)
+    costs = compilation.cost.costs
+    return cost_of(graph, chip, tiling=compilation.cost.tiling, costs=costs if costs.tiler is None else None)

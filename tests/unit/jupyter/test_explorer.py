@@ -58,10 +58,8 @@ def figure(front, key):
 
 def test_a_front_end_that_opens_gets_what_is_not_on_demand(compiled):
     _, front = opened(compiled)
-    assert {"head", "steps", "nodes", "values", "scenes", "memory", "schedule", "cost", "rules", "log"} <= set(
-        front.parts
-    )
-    assert not {"planners", "tiling", "kernel"} & set(front.parts)
+    assert {"head", "steps", "nodes", "values", "scenes", "memory", "schedule", "cost", "rules"} <= set(front.parts)
+    assert not {"planners", "tiling", "kernel", "log"} & set(front.parts)
 
 
 def test_a_change_compiles_again_and_sends_only_what_is_new(compiled):
@@ -80,7 +78,7 @@ def test_a_change_compiles_again_and_sends_only_what_is_new(compiled):
     assert figure(front, "kernels") == kernels
     bench.change(Wish(3, {"memory": "safe"}))
     assert bench.wait(60)
-    assert not {"nodes", "scenes", "log"} & set(front.messages[-1]["names"]) - {"log"}
+    assert not {"nodes", "scenes"} & set(front.messages[-1]["names"])
 
 
 def test_an_answer_comes_even_when_nothing_is_new(compiled):
@@ -88,7 +86,7 @@ def test_an_answer_comes_even_when_nothing_is_new(compiled):
     del front.messages[:]
     bench.change(Wish(5, {}))
     assert bench.wait(60)
-    assert front.messages[-1] == {"type": "parts", "names": [], "gone": [], "sequence": 5, "changes": {}}
+    assert front.messages[-1] == {"type": "parts", "names": [], "gone": [], "coming": [], "sequence": 5, "changes": {}}
 
 
 def test_what_is_on_demand_comes_when_asked_for_and_stays_true(compiled):
@@ -100,7 +98,7 @@ def test_what_is_on_demand_comes_when_asked_for_and_stays_true(compiled):
     bench.change(Wish(1, {"fusion": {"matmul_bias": False}}))
     assert bench.wait(60)
     main, later = [m for m in front.messages if m["type"] == "parts"][-2:]
-    assert main["gone"] == ["planners"]  # the other graph has other plans, and nothing else waits for them
+    assert main["gone"] == main["coming"] == ["planners"]  # the other graph has other plans, and nothing else waits for them
     assert later["names"] == ["planners"]
     assert pools(front.parts["planners"]) == pools(unpack(document(bench.current).parts["planners"]))
     bench.change(Wish(2, {}))
@@ -109,6 +107,26 @@ def test_what_is_on_demand_comes_when_asked_for_and_stays_true(compiled):
     assert back["sequence"] == 2
     assert "planners" in back["names"]  # they were made before
     assert pools(front.parts["planners"]) == pools(unpack(document(compiled).parts["planners"]))
+
+
+def test_what_was_on_its_way_still_is_when_a_newer_change_comes_between(compiled, monkeypatch):
+    bench, front = opened(compiled)
+    bench.ask("planners")
+    bench.ask("nothing of the kind")
+    assert bench.wait(60)
+    send, newer = Workbench._send, Wish(2, {"fusion": {"flash_attention": False}})
+
+    def superseded(self, names):
+        monkeypatch.setattr(Workbench, "_send", send)
+        bench.change(newer)
+        return send(self, names)
+
+    monkeypatch.setattr(Workbench, "_send", superseded)
+    bench.change(Wish(1, {"fusion": {"matmul_bias": False}}))
+    assert bench.wait(60)
+    answers = {m["sequence"]: m for m in front.messages if "sequence" in m}
+    assert answers[1]["coming"] == answers[2]["coming"] == ["planners"]
+    assert pools(front.parts["planners"]) == pools(unpack(document(bench.current).parts["planners"]))
 
 
 def test_a_change_that_was_never_shown_leaves_nothing_behind(compiled, monkeypatch):
@@ -249,7 +267,7 @@ def test_a_panel_by_itself_gets_what_it_needs(compiled, panel):
     assert widget.wait(60)
     names = sent[-1]["names"]
     assert {"head", "steps", "nodes", "values"} <= set(names)
-    assert {name for name in PANELS[panel] if name not in ("planners", "tiling", "kernel")} <= set(names)
+    assert {name for name in PANELS[panel] if name not in ("planners", "tiling", "kernel", "log")} <= set(names)
     if panel != "graph":
         assert "scenes" not in names
 

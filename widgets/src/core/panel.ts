@@ -56,6 +56,8 @@ export interface Work {
 export interface Store {
   readonly host: Host;
   readonly parts: Partial<Parts>;
+  /** Parts that belong to this document and are on their way: whoever shows the old ones says so until then. */
+  readonly coming: ReadonlySet<PartName>;
   /** Figures of the baseline that is pinned, or of the last document before a change. */
   readonly baseline: Figure[] | null;
   readonly cursor: Cursor;
@@ -80,8 +82,8 @@ export interface Store {
   enabled(rule: string, node?: string): boolean;
   /** `null` where the host can do this, else the reason why it cannot, to be shown beside what is grey. */
   refusal(changes: Changes): string | null;
-  /** New parts have come (already decoded). */
-  receive(parts: Partial<Parts>): void;
+  /** New parts have come (already decoded), `undefined` for those that are gone; others are on their way. */
+  receive(parts: Partial<Parts>, coming?: readonly PartName[]): void;
   /** Called after every change with what changed: "cursor", "parts", "mode", "theme", "work". Returns the way to stop. */
   subscribe(listener: (changed: ReadonlySet<Topic>) => void): () => void;
 }

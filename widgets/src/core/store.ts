@@ -11,6 +11,7 @@ const NOT_CARRIED = "This report does not carry that variant; open it in Jupyter
 export class ExplorerStore implements Store {
   host: Host;
   parts: Partial<Parts> = {};
+  coming: ReadonlySet<PartName> = new Set();
   baseline: Figure[] | null = null;
   pinned = false;
   cursor: Cursor = {};
@@ -155,9 +156,11 @@ export class ExplorerStore implements Store {
     return null;
   }
 
-  receive(parts: Partial<Parts>): void {
+  receive(parts: Partial<Parts>, coming: readonly PartName[] = []): void {
     this.batch(() => {
       const before = this.parts;
+      // What follows a document that there is no more does not come.
+      this.coming = new Set([...(parts.head ? [] : this.coming), ...coming].filter((name) => !parts[name]));
       this.parts = { ...before, ...parts };
       for (const name of Object.keys(parts) as PartName[]) if (parts[name] === undefined) delete this.parts[name];
       if (parts.head) this.#takeHead(parts.head, before.head);
@@ -186,6 +189,10 @@ export class ExplorerStore implements Store {
       this.failure = failure;
       this.work = null;
       this.changes = this.#shown;
+      if (this.coming.size) {
+        this.coming = new Set();
+        this.#pending.add("parts");
+      }
       if (!this.pinned && variantKey(this.changes) === "{}") this.baseline = null;
       this.#pending.add("work").add("changes");
     });

@@ -122,11 +122,11 @@ export class TabBar implements Panel {
     }
   }
 
-  /** A part that a panel reads is gone: it says so instead of showing the old one. */
+  /** A part that a panel reads is gone and is not on its way: it says so instead of showing the old one. */
   #dropDeprived(): void {
     for (const [name, panel] of this.#panels) {
       const kind = this.kinds.find((one) => one.name === name);
-      if (kind?.needs.every((part) => this.store.parts[part])) continue;
+      if (kind?.needs.every((part) => this.store.parts[part] ?? this.store.coming.has(part))) continue;
       panel.destroy();
       this.#panels.delete(name);
       this.#missed.delete(name);

@@ -58,6 +58,7 @@ class LogPanel implements Panel {
 
   #load(): void {
     const { log } = this.store.parts;
+    if (!log && this.store.coming.has("log")) return this.#frame.wait();
     if (!this.#frame.empty(log?.lines.length ? null : "The log is empty: no step has been taken.") || !log || log === this.#log) return;
     this.#log = log;
     this.#row = -1;

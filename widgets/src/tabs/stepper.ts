@@ -82,7 +82,7 @@ class KernelPanel implements Panel {
       this.#asked = true;
       this.store.ask("kernel");
     }
-    if (!kernel && before && this.store.host.ask) return this.#frame.wait();
+    if (!kernel && before && this.store.coming.has("kernel")) return this.#frame.wait();
     this.#part = kernel;
     const waiting = this.store.host.ask ? "Walking the dearest kernels…" : "This page does not carry the kernels' steps. In Jupyter they are made when asked for.";
     const none = "No kernel is launched, or none has a price: there is nothing to step through.";

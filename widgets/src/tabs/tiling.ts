@@ -73,7 +73,7 @@ class TilingPanel implements Panel {
       this.#asked = true;
       this.store.ask("tiling");
     }
-    if (!tiling && before && this.store.host.ask) return this.#frame.wait();
+    if (!tiling && before && this.store.coming.has("tiling")) return this.#frame.wait();
     this.#tiling = tiling;
     if (!this.#frame.empty(this.#emptiness()) || !tiling) return;
     if (tiling === before) return;

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, parser
 import gexplorer as gx
 from gexplorer.errors import PassError
 from gexplorer.ir.graph import Node, Value, make_graph
+from gexplorer.layout.scenes import Scenes
 from gexplorer.passes.base import Context, Pass
 from gexplorer.passes.manager import all_passes, run_passes
 from gexplorer.passes.switches import PRESETS
@@ -243,6 +244,15 @@ def test_a_change_keeps_what_it_cannot_have_touched_and_gives_what_a_new_documen
         assert {name for name, found in found.hashes.items() if hashes[name] == found} >= kept - {*found.on_demand}
 
 
+def test_a_rule_that_had_nothing_to_do_is_switched_off_without_drawing_anything(compiled, monkeypatch):
+    idle = next(step.name for step in compiled.steps if step.is_fusion and not step.changed and not step.rejects)
+    old, other = document(compiled), compiled.replace(fusion={idle: False})
+    _ = old.parts["scenes"]
+    fresh = document(other).parts["scenes"]
+    monkeypatch.setattr(Scenes, "picture", lambda self, union, index: pytest.fail("a picture is drawn"))
+    assert document(other, previous=old).parts["scenes"] == fresh
+
+
 def test_a_change_that_touches_something_is_seen(compiled):
     old, new = document(compiled), document(compiled.replace(fusion={"matmul_bias": False}))
     assert old.hashes["nodes"] != new.hashes["nodes"]
@@ -251,7 +261,7 @@ def test_a_change_that_touches_something_is_seen(compiled):
 
 def test_parts_on_demand_are_not_made_unasked(compiled):
     found = document(compiled)
-    assert set(found.on_demand) == {"planners", "course", "tiling", "kernel", "far", "sources"}
+    assert set(found.on_demand) == {"planners", "course", "tiling", "kernel", "far", "sources", "log"}
     _ = found.hashes
     other = document(compiled.replace(memory="fast"), previous=found)
     assert "planners" in other.parts

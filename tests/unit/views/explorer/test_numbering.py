@@ -78,6 +78,31 @@ def test_a_numbering_made_from_another_is_as_a_new_one(seed):
         assert [found.nodes[n] for n in before] == [old.nodes[n] for n in before]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_that_change_nothing_may_come_and_go(seed):
+    """Also where a step does not begin with what the one before it left, as in traces from elsewhere."""
+    randoms = random.Random(seed)
+    compiled = gx.compile("bert-base:small=true,layers=1")
+    other = compiled.replace(fusion={randoms.choice(["flash_attention", "matmul_bias", "constant_folding"]): False})
+
+    def some(steps):
+        return [step for step in steps if step.changed or step.rewrites or randoms.random() < 0.6]
+
+    def gap(steps):
+        return [step for step in steps if randoms.random() < 0.9]
+
+    for old, new in (
+        (some(compiled.steps), some(compiled.steps)),
+        (some(compiled.steps), some(other.steps)),
+        (gap(some(compiled.steps)), gap(some(compiled.steps))),
+    ):
+        fresh, found = Numbering(new), Numbering(new, Numbering(old))
+        for field in FIELDS:
+            assert getattr(found, field) == getattr(fresh, field), field
+        again = Numbering(old, found)  # what it took over it can give on
+        assert all(getattr(again, field) == getattr(Numbering(old), field) for field in FIELDS)
+
+
 def test_a_node_of_nowhere_has_no_number():
     steps = gx.compile("mlp").steps
     node = next(iter(gx.compile("mlp").graph.nodes.values()))
