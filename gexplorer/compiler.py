@@ -395,9 +395,8 @@ def _cost(
     if options.tiling_mode != "library":
         return cost_of(memory.graph, chip, tiling=options.tiling_mode, tiles=kernels.tile_of, launched=names)
     known = context.judge.costs if isinstance(context.judge, Price) else None
-    old = previous.cost if previous is not None else None
-    if known is None and old is not None and old.chip == chip and previous.options.tiling_mode == "library":
-        known = old.costs.continued()
+    if known is None and previous is not None and previous.cost.chip == chip:
+        known = previous.cost.costs.continued() if previous.options.tiling_mode == "library" else None
     return cost_of(memory.graph, chip, costs=known, launched=names)
 
 

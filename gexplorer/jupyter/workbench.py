@@ -17,8 +17,9 @@ from gexplorer.render.document import Document, document
 # A message and the bytes that go with it, to the front end.
 Post = Callable[[dict[str, Any], Sequence[bytes]], None]
 
-# Progress is told so often at most, in seconds.
-_BETWEEN = 0.05
+# Progress is told so often at most, and of work that takes less than this not at all, in seconds: whoever draws it
+# takes time from those who compile.
+_BETWEEN, _QUIET = 0.1, 0.5
 # Whoever waits looks so often, in seconds.
 _LOOKS = 0.005
 
@@ -117,6 +118,7 @@ class Workbench:
                 wish, self._wish = self._wish, None
                 everything, self._everything = self._everything, False
                 asked, self._asked = self._asked, []
+                self._told = monotonic() + _QUIET - _BETWEEN
                 if wish is None and not everything and not asked:
                     self._idle = True
                     return

@@ -19,6 +19,7 @@ from gexplorer.display import Displayed
 from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
 from gexplorer.ir.graph import Graph, Node
+from gexplorer.ir.signature import signature
 from gexplorer.kernels.describe import describe
 from gexplorer.kernels.described import Described
 from gexplorer.kernels.formula import Refusal
@@ -26,7 +27,6 @@ from gexplorer.kernels.gemm_kernel import GemmKernel
 from gexplorer.kernels.generate import choose_tiles, write_programs
 from gexplorer.kernels.generated import Generated
 from gexplorer.kernels.generator import Chosen, Generator
-from gexplorer.ir.signature import signature
 from gexplorer.kernels.tiling import MODES, Searches, SearchMode
 from gexplorer.ops.row import Engine, Outcome, Unit
 from gexplorer.ops.table import entry_of, lookup

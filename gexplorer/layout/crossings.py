@@ -87,19 +87,18 @@ def crossings(graph: Layers) -> int:
     if not len(graph.tails):
         return 0
     place = np.array(graph.place)
-    group = graph.rank[graph.tails]
-    order = np.lexsort((place[graph.heads], place[graph.tails], group))
-    group, low = group[order], place[graph.heads][order]
+    group, low = graph.rank[graph.tails], place[graph.heads]
+    order = np.lexsort((low, place[graph.tails], group))
+    group, low = group[order], low[order]
     total = 0
     for bit in range(int(low.max()).bit_length() - 1, -1, -1):
         # Within a group all higher bits are equal, so a 1 before a 0 is an inversion, and none is counted twice.
         ones = (low >> bit) & 1
         before = np.cumsum(ones) - ones
-        starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
-        in_group = np.repeat(before[starts], np.diff(starts, append=len(group)))
-        total += int(((before - in_group) * (1 - ones)).sum())
+        in_group = before - before[group.searchsorted(group)]
+        total += int(in_group[ones == 0].sum())
         group = group * 2 + ones
-        stable = np.argsort(group, kind="stable")
+        stable = group.argsort(kind="stable")
         group, low = group[stable], low[stable]
     return total
 

@@ -14,6 +14,7 @@ import numpy as np
 from gexplorer.ir.graph import Graph, Node, operation_key
 from gexplorer.layout.boundary import INPUT, KINDS, OUTPUT, boundary, end_of, is_boundary
 from gexplorer.layout.box import boundary_size, node_size
+from gexplorer.layout.facts import Facts, Table
 from gexplorer.layout.paths import Path, Paths, nested_graphs
 from gexplorer.layout.placement import Ints
 from gexplorer.ops.table import entry_of
@@ -47,31 +48,6 @@ class Flow:
     leaves: Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What a picture needs to know of one node, or of one input or output of the graph.
-
-    Attributes:
-        identity: equal numbers for versions of one node.
-        group: the container that it belongs to.
-        kind: equal numbers for nodes that do the same to tensors of the same type and shape.
-        size: width and height of its box, in px.
-        inputs: numbers of the values that it uses; those of nested graphs have their own, see ``Atlas``.
-        outputs: numbers of the values that it makes.
-        nested: the graphs nested in it, with the path of each.
-        order: place in program order; those of nested graphs last.
-    """
-
-    identity: int
-    group: int
-    kind: int
-    size: tuple[float, float]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    nested: tuple[tuple[Path, Graph], ...]
-    order: int
-
-
 class Atlas:
     """Facts of the nodes and flows of the graphs of one trace, each found once.
 
@@ -98,7 +74,8 @@ class Atlas:
         self._inner_value: dict[tuple[Path, str], int] = {}
         self._outer_value: list[int] = []
         self._flows: dict[int, tuple[Graph, Flow]] = {}
-        self._table = np.zeros((len(numbering.nodes), 3), dtype=np.int64)
+        self._nested: dict[int, tuple[tuple[Path, Graph], ...]] = {}
+        self._table = Table(len(numbering.nodes))
 
     def renumbered(self, numbering: Numbering) -> Atlas:
         """An atlas for another trace, with what is known here of the nodes that both number alike."""
@@ -112,7 +89,8 @@ class Atlas:
         made.groups, made.around, made.nested = self.groups.copy(), self.around.copy(), self.nested.copy()
         made._group, made._child, made._identity = self._group.copy(), self._child.copy(), self._identity.copy()
         made._kind, made._sizes = self._kind.copy(), self._sizes.copy()
-        made._outer_value, made._table[:nodes] = self._outer_value.copy(), self._table[:nodes]
+        made._outer_value, made._table = self._outer_value.copy(), self._table.first(nodes, len(numbering.nodes))
+        made._nested = {number: held for number, held in self._nested.items() if number < nodes}
         made.facts = {number: fact for number, fact in self.facts.items() if agrees(number)}
         made._inner_value = {
             key: value for key, value in self._inner_value.items() if self._outer_value[-2 - value] < values
@@ -130,10 +108,9 @@ class Atlas:
         return found[1]
 
     def _flow(self, graph: Graph) -> Flow:
-        rows: list[int] = []
-        known: list[Facts] = []
+        found: list[Ints] = []
         enters, leaves = set[int](), list[int]()
-        number, facts = self._numbering.node, self.facts
+        number = self._numbering.node
         waiting: list[tuple[Path, Graph]] = [((), graph)]
         scopes: dict[Path, frozenset[str]] = {}
         while waiting:
@@ -142,31 +119,40 @@ class Atlas:
                 scopes[inside] = frozenset(inner.values)
                 enters.update(self._values(inner.inputs, inside, scopes))
                 leaves += self._values(inner.outputs, inside, scopes)
-            for row in sorted(map(number, inner.nodes.values())):  # the same order in every run
-                fact = facts.get(row)
-                if fact is None:
-                    fact = facts[row] = self._read(self._numbering.nodes[row], inside, scopes)
-                    self._table[row] = (fact.identity, fact.group, fact.order)
-                rows.append(row)
-                known.append(fact)
-                if fact.nested:
-                    waiting += fact.nested
-        table = self._table[rows]
+            rows = np.fromiter(map(number, inner.nodes.values()), np.int64, len(inner.nodes))
+            rows.sort()  # the same order in every run
+            for row in rows[~self._table.known[rows]].tolist():
+                self._take(row, self._read(self._numbering.nodes[row], inside, scopes))
+            found.append(rows)
+            if self._nested:
+                waiting += [held for row in rows.tolist() for held in self._nested.get(row, ())]
+        ends = self._boundaries(graph)
+        nodes = np.concatenate(found)
+        around = np.array([(fact.identity, fact.group, fact.order) for _, fact in ends], np.int64).reshape(-1, 3)
+        table = np.concatenate([self._table.rows[nodes, :3], around])
+        nodes = np.concatenate([nodes, np.array([row for row, _ in ends], np.int64)])
+        sorted_ = np.lexsort((nodes, table[:, 2]))
+        identity, group, order = table[sorted_].T.copy()
+        return Flow(nodes[sorted_], identity, group, order, *self._flowing(nodes, ends, enters, leaves))
+
+    def _take(self, row: int, fact: Facts) -> None:
+        """Notes what has been read of a node."""
+        self.facts[row] = fact
+        self._table.add(row, fact)
+        if fact.nested:
+            self._nested[row] = fact.nested
+
+    def _boundaries(self, graph: Graph) -> list[tuple[int, Facts]]:
+        """The inputs and outputs of the whole graph by number."""
+        found: list[tuple[int, Facts]] = []
         for side, names in ((INPUT, graph.inputs), (OUTPUT, graph.outputs)):
             for name in dict.fromkeys(names):
                 row = boundary(self._numbering.value(name), side)
-                fact = facts.get(row)
+                fact = self.facts.get(row)
                 if fact is None:
-                    fact = facts[row] = self._end(name, side)
-                rows.append(row)
-                known.append(fact)
-        table = np.concatenate(
-            [table, np.array([(f.identity, f.group, f.order) for f in known[len(table) :]], np.int64).reshape(-1, 3)]
-        )
-        nodes = np.array(rows, dtype=np.int64)
-        sorted_ = np.lexsort((nodes, table[:, 2]))
-        identity, group, order = table[sorted_].T.copy()
-        return Flow(nodes[sorted_], identity, group, order, *self._flowing(table[:, 0], known, enters, leaves))
+                    fact = self.facts[row] = self._end(name, side)
+                found.append((row, fact))
+        return found
 
     def _end(self, name: str, side: int) -> Facts:
         """An input or output of the whole graph."""
@@ -183,19 +169,20 @@ class Atlas:
             order=home.order,
         )
 
-    def _flowing(self, nodes: Ints, known: list[Facts], enters: set[int], leaves: list[int]) -> tuple[Ints, Ints, Ints]:
-        """Edges, entries and exits of nodes, by identity, that are known."""
-        made = np.array([value for fact in known for value in fact.outputs], dtype=np.int64)
-        used = np.array([value for fact in known for value in fact.inputs], dtype=np.int64)
-        maker = np.repeat(nodes, [len(fact.outputs) for fact in known])
-        user = np.repeat(nodes, [len(fact.inputs) for fact in known])
+    def _flowing(
+        self, nodes: Ints, ends: Sequence[tuple[int, Facts]], enters: set[int], leaves: list[int]
+    ) -> tuple[Ints, Ints, Ints]:
+        """Edges, entries and exits, by identity: of nodes, the last of which are inputs and outputs."""
+        inside = nodes[: len(nodes) - len(ends)]
+        user, used = _joined(self._table.inputs(inside), [(end.identity, v) for _, end in ends for v in end.inputs])
+        maker, made = _joined(self._table.outputs(inside), [(end.identity, v) for _, end in ends for v in end.outputs])
         inner = len(self._outer_value) + 1  # values of nested graphs have negative numbers
         size = inner + max(len(self._numbering.values), 1)
         producer = np.full(size, -1, dtype=np.int64)
         producer[made + inner] = maker
         outside = np.zeros(size, dtype=np.bool_)
         outside[np.array(sorted(enters), dtype=np.int64) + inner] = True
-        names = np.array([*self._outer_value[::-1], -1, *range(size - inner)], dtype=np.int64)
+        names = np.concatenate([np.array([*self._outer_value[::-1], -1], dtype=np.int64), np.arange(size - inner)])
         result = np.array(list(dict.fromkeys(leaves)), dtype=np.int64)
         result = result[producer[result + inner] >= 0]
         source = producer[used + inner]
@@ -298,6 +285,12 @@ class Atlas:
             title = f"{node.domain}.{node.op}" if node.domain and node.body is None else node.op
             found = self._sizes[key] = node_size(max(title, cann, key=len), detail, opens=node.body is not None)
         return found
+
+
+def _joined(pairs: tuple[Ints, Ints], more: Sequence[tuple[int, int]]) -> tuple[Ints, Ints]:
+    """Two columns with more rows."""
+    who, what = np.array(more, dtype=np.int64).reshape(-1, 2).T
+    return np.concatenate([pairs[0], who]), np.concatenate([pairs[1], what])
 
 
 def _agreeing(one: Sequence[object], other: Sequence[object]) -> int:

@@ -61,7 +61,7 @@ def lay_out(
     if seeds is not None:
         stood = np.asarray(seeds, dtype=np.float64)
         edges = (tail[drawn], head[drawn], tail[drawn] != upper)
-        if passes is not None:
+        if passes is not None and bends.count:
             at, x = passes
             starts.append(_with_bends(stood, bends, edges, (at[drawn], at[drawn + 1] - at[drawn], x)))
         nowhere = np.zeros(len(drawn), dtype=np.int64)
@@ -107,8 +107,8 @@ class _Bends:
 
 def _many_users(value: Ints, head: Ints) -> Bools:
     """Edges of values that more than ``MOST_USERS`` boxes use."""
-    if not len(value):
-        return np.zeros(0, dtype=np.bool_)
+    if not len(value) or np.bincount(value).max() <= MOST_USERS:
+        return np.zeros(len(value), dtype=np.bool_)
     pairs = np.unique(np.stack([value, head]), axis=1)
     users = np.bincount(pairs[0])
     return users[value] > MOST_USERS
@@ -116,8 +116,8 @@ def _many_users(value: Ints, head: Ints) -> Bools:
 
 def _scattered(value: Ints, rank: Ints) -> Bools:
     """Edges of values whose users lie too many ranks apart."""
-    if not len(value):
-        return np.zeros(0, dtype=np.bool_)
+    if not len(value) or rank.max() <= LONGEST_SPAN:
+        return np.zeros(len(value), dtype=np.bool_)
     low = np.full(int(value.max()) + 1, np.iinfo(np.int64).max)
     high = np.zeros(len(low), dtype=np.int64)
     np.minimum.at(low, value, rank)
@@ -136,6 +136,8 @@ def _with_bends(
         edges: tail and head of each drawn edge, and whether it was turned round.
         passes: first place and number of places of each drawn edge, and x of all places.
     """
+    if not bends.count:
+        return seeds
     tail, head, turned = edges
     first, count, x = passes
     share = (bends.step + 1) / bends.spans[bends.edge]

@@ -87,4 +87,5 @@ def ranks(count: int, tails: Ints, heads: Ints, order: Sequence[int], loose: Int
     for node in reversed(order):
         if followers[node] and pulls_down[node] >= pulls_up[node]:
             rank[node] = min([rank[follower] for follower in followers[node]]) - 1
-    return np.unique(np.array(rank, dtype=np.int64), return_inverse=True)[1].astype(np.int64)
+    found = np.array(rank, dtype=np.int64)
+    return (np.cumsum(np.bincount(found) > 0) - 1)[found] if count else found

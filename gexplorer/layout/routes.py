@@ -94,7 +94,9 @@ def _offsets(sizes: Ints) -> Ints:
 
 
 def _rows(edge: Ints, order: Ints | int, x: Floats, y: Floats) -> Floats:
-    return np.stack([edge, np.broadcast_to(order, edge.shape), x, y], axis=1).astype(np.float64)
+    rows = np.empty((len(edge), 4))
+    rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = edge, order, x, y
+    return rows
 
 
 def _towards(x: Floats, other: Ints, joints: tuple[Ints, Ints], *, first: bool) -> Floats:
@@ -108,13 +110,13 @@ def _ports(x: Floats, width: Floats, box: Ints, towards: Floats) -> Floats:
     """Spreads the lines at one side of each box over its middle, in the order of where they lead."""
     if not len(box):
         return np.zeros(0)
-    order = np.lexsort((np.arange(len(box)), towards, box))
-    sizes = np.bincount(box, minlength=len(width))[box[order]]
-    start = np.flatnonzero(np.diff(box[order], prepend=-1))
-    index = np.arange(len(box)) - np.repeat(start, np.diff(start, append=len(box)))
-    gap = np.minimum(_PORT_GAP, width[box[order]] * 0.7 / np.maximum(sizes, 1))
+    order = np.lexsort((towards, box))
+    box = box[order]
+    first = box.searchsorted(box)
+    sizes = box.searchsorted(box, side="right") - first
+    gap = np.minimum(_PORT_GAP, width[box] * 0.7 / sizes)
     found = np.empty(len(box))
-    found[order] = x[box[order]] + (index - (sizes - 1) / 2) * gap
+    found[order] = x[box] + (np.arange(len(box)) - first - (sizes - 1) / 2) * gap
     return found
 
 

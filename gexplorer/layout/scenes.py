@@ -150,7 +150,9 @@ class Scenes:
         drawn, by_group = self.picture(union, wanted.step)
         sizes = (len(self.containers), len(self.templates), len(self.strings), self._spent)
         sizes = (*sizes, len(self._bodies.made), len(self.ends))
-        self._marks.append(_Mark(wanted.of_result, before, after, self.rooms.state, drawn, by_group, self._open, *sizes))
+        self._marks.append(
+            _Mark(wanted.of_result, before, after, self.rooms.state, drawn, by_group, self._open, *sizes)
+        )
         return len(self.roots) - 1
 
     def picture(self, union: Union, index: int) -> tuple[dict[Room, _Drawn], dict[int, tuple[Room, _Drawn]]]:
@@ -213,7 +215,7 @@ class Scenes:
         return found
 
     def _lay(self, sketch: Sketch, stood: Stood | None = None, places: object = None) -> Laid:
-        """Lays a sketch out; one that these pictures, or others that they go on from, had at the same places is known."""
+        """Lays a sketch out; what these pictures, or others that they go on from, had at the same places is known."""
         found = self._laid.get((sketch, places))
         if found is None:
             found = self._laid[sketch, places] = laid_out(sketch, stood)

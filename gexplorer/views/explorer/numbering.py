@@ -99,8 +99,7 @@ class Numbering:
         if not same:
             return 0
         end, first = (
-            told[same] if same < len(told) else len(steps)
-            for told, steps in ((old, previous.steps), (new, self.steps))
+            told[same] if same < len(told) else len(steps) for told, steps in ((old, previous.steps), (new, self.steps))
         )
 
         def index(one: int) -> int:

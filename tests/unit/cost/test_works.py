@@ -22,7 +22,9 @@ def check(steps):
             assert found.of(step.after, node) == work_of_node(step.after, node), node.name
 
 
-@pytest.mark.parametrize("spec", ["bert-base:layers=2", "mixtral-8x7b:small=true", "resnet50:small=true", "llama2-7b:layers=2"])
+@pytest.mark.parametrize(
+    "spec", ["bert-base:layers=2", "mixtral-8x7b:small=true", "resnet50:small=true", "llama2-7b:layers=2"]
+)
 def test_models_of_the_zoo(spec):
     check(gx.compile(spec, validate="off").steps)
 

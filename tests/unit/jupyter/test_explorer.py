@@ -98,7 +98,9 @@ def test_what_is_on_demand_comes_when_asked_for_and_stays_true(compiled):
     bench.change(Wish(1, {"fusion": {"matmul_bias": False}}))
     assert bench.wait(60)
     main, later = [m for m in front.messages if m["type"] == "parts"][-2:]
-    assert main["gone"] == main["coming"] == ["planners"]  # the other graph has other plans, and nothing else waits for them
+    assert (
+        main["gone"] == main["coming"] == ["planners"]
+    )  # the other graph has other plans, and nothing else waits for them
     assert later["names"] == ["planners"]
     assert pools(front.parts["planners"]) == pools(unpack(document(bench.current).parts["planners"]))
     bench.change(Wish(2, {}))

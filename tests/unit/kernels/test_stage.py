@@ -9,9 +9,9 @@ import gexplorer as gx
 from gexplorer.cost.graph import cost_of
 from gexplorer.errors import OptionError
 from gexplorer.hardware.catalogue import load_chip
+from gexplorer.ir.signature import signature
 from gexplorer.kernels.gemm_kernel import GemmKernel
 from gexplorer.kernels.generators.vector import VectorUnit
-from gexplorer.ir.signature import signature
 from gexplorer.kernels.stage import generate_kernels
 from gexplorer.kernels.steps import kernel_steps
 from gexplorer.schedule.stage import kernel_names
