@@ -8,7 +8,7 @@ from gexplorer.articles.row import Row, says
 from gexplorer.compiler import compile as compile_
 from gexplorer.passes.switches import is_rule
 
-_NAMED = ("constant_folding", "dead_code_elimination", "subgraph_partition")
+_NAMED = ("constant_folding", "dead_code_elimination", "pruning", "subgraph_partition")
 
 
 class PassOrder(Row):
@@ -19,8 +19,8 @@ class PassOrder(Row):
     article = says(order="subgraph partition, operator fusion, dead code elimination, constant folding")
     note = (
         "All four are here, each can be switched off, but in another order: a rule sees more once constants are "
-        "folded, and the graph is cut by engine when the kernels are known. Removals by fusion are cleared by the rule "
-        "itself, so that little is left for dead code elimination."
+        "folded and nothing is read by what nobody reads, and the graph is cut by engine when the kernels are known. "
+        "Removals by fusion are cleared by the rule itself; what it leaves, constants above all, is pruned at the end."
     )
 
     def compute(self) -> Mapping[str, object]:

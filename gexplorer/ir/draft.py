@@ -126,6 +126,10 @@ class Draft:
         """True when the value is a result of this graph."""
         return value in self._results
 
+    def is_read(self, node: Node) -> bool:
+        """True when a node of this graph, or whoever gets its results, reads one of the node's outputs."""
+        return any(self.use_count(output) for output in node.outputs if output)
+
     def candidates(self, *ops: str) -> list[Node]:
         """The nodes of these operators (of any domain), by position: roots that a rule looks at; they are counted."""
         names = (name for op in ops for name in self._by_op.get(op))

@@ -14,11 +14,13 @@ class DeadCodeElimination(Pass):
 
     before:  a = Relu(x); b = Neg(x); return a
     after:   a = Relu(x); return a
+
+    Runs before kernels are looked for: a reader that nobody reads must not keep a rule from fusing.
     """
 
     name = "dead_code_elimination"
     ge_name = "PrunePass"
-    order = 900
+    order = 530
     messages = Map(
         dead=Message("no result depends on {node} ({op})"),
         unused_constants=Message("{count} constants ({bytes:,} bytes) are used by nothing"),
@@ -28,7 +30,7 @@ class DeadCodeElimination(Pass):
         """One sweep against program order finds all dead nodes, since users come after producers."""
         for node in reversed(draft.base.order):
             current = draft.current(node)
-            if current is None or any(draft.use_count(output) for output in current.outputs if output):
+            if current is None or draft.is_read(current):
                 continue
             with log.rewrite(node, "dead", op=node.op):
                 draft.remove(current)

@@ -191,21 +191,21 @@ class Rule(Pass):
     def places(self, draft: Draft) -> list[Node]:
         """The nodes with an operator that a match may end in, in program order."""
         roots = self.roots()
-        found = draft.candidates(*_op_names(roots, draft.opsets))
+        found = read(draft, *_op_names(roots, draft.opsets))
         return [node for node in found if is_one_of(node, roots)] if _has_domains(draft.opsets) else found
 
     def _candidates(self, patterns: Sequence[Op], roots: Sequence[str], draft: Draft) -> list[Node]:
         """The nodes to try, in program order: the places, or those that something telling leads up to."""
         if not self.telling or self.every:
             return self.places(draft)
-        level = draft.candidates(*self.telling)
+        level = read(draft, *self.telling)
         seen = {node.name: node for node in level}
         ops, deep = extent(patterns)
         for _ in range(deep):
             users = {u.name: u for node in level for output in node.outputs if output for u in draft.users(output)}
             level = [u for name, u in users.items() if name not in seen and (u.op in ops or u.op in BETWEEN)]
             seen.update((user.name, user) for user in level)
-        return sorted((node for node in seen.values() if is_one_of(node, roots)), key=program_key)
+        return sorted((n for n in seen.values() if is_one_of(n, roots) and draft.is_read(n)), key=program_key)
 
     def _try(
         self,
@@ -263,6 +263,11 @@ class Rule(Pass):
 
 def _patterns(rule: type[Rule]) -> tuple[Op, ...]:
     return (rule.pattern,) if isinstance(rule.pattern, Op) else tuple(rule.pattern)
+
+
+def read(draft: Draft, *ops: str) -> list[Node]:
+    """The nodes of these operators that somebody reads, in program order: nothing is saved where nobody does."""
+    return [node for node in draft.candidates(*ops) if draft.is_read(node)]
 
 
 def count_places(graph: Graph, roots: Sequence[str]) -> int:

@@ -67,7 +67,7 @@ class SiblingRule(Rule):
             if not value or value in seen:
                 continue
             seen.add(value)
-            readers = [reader for reader in draft.users(value) if self._shared(reader) == value]
+            readers = [one for one in draft.users(value) if self._shared(one) == value and draft.is_read(one)]
             if self.every:
                 known |= self._too_few(value, readers)
             for family in self.families(readers, draft) if len(readers) >= self.number else ():

@@ -2,7 +2,14 @@
 
 import pytest
 
+import gexplorer as gx
+from gexplorer.passes.base import Context
 from gexplorer.passes.dead_code_elimination import DeadCodeElimination
+from gexplorer.passes.fusion.rules.elementwise_chain import ElementwiseChain
+from gexplorer.passes.fusion.rules.matmul_scale import MatMulScale
+from gexplorer.passes.fusion.rules.qkv import Qkv
+from gexplorer.passes.manager import run_passes
+from gexplorer.passes.pruning import Pruning
 from tests.passes import check_codes, codes, lines_of, run
 
 BRANCH = """
@@ -85,3 +92,59 @@ def test_stays(name):
 def test_the_sentence_counts_constants_and_bytes():
     step = run(DeadCodeElimination, GONE["unused_constants"][0])
     assert step.reason(step.rewrites[0]) == "1 constants (8 bytes) are used by nothing"
+
+
+DEAD_READER = """
+    input %x : float32[8,8]
+    input %w : float32[8,8]
+    constant %two = float32[] {2.0}
+    %m = MatMul(%x, %w) #m
+    %n = Exp(%m) #n
+    %y = Mul(%m, %two) #y
+    output %y
+    """
+
+
+def test_a_reader_that_nobody_reads_keeps_no_rule_from_fusing():
+    blocked = run(MatMulScale, DEAD_READER)
+    assert codes(blocked) == []
+    (_, step) = run_passes(blocked.before, [DeadCodeElimination, MatMulScale], Context())
+    assert codes(step) == ["fused"]
+
+
+DEAD_ROOT = """
+    input %x : float32[8,8]
+    input %w : float32[8,8]
+    constant %two = float32[] {2.0}
+    %m = MatMul(%x, %w) #m
+    %y = Mul(%m, %two) #y
+    %e = Exp(%x) #e
+    %n = Neg(%e) #n
+    output %x
+    """
+DEAD_SIBLINGS = """
+    input %x : float32[2,2]
+    constant %a = float32[2,2] {1.0, 1.5, 2.0, 2.5}
+    constant %b = float32[2,2] {2.0, 2.5, 3.0, 3.5}
+    constant %c = float32[2,2] {3.0, 3.5, 4.0, 4.5}
+    %q = MatMul(%x, %a) #q
+    %k = MatMul(%x, %b) #k
+    %v = MatMul(%x, %c) #v
+    output %x
+    """
+
+
+@pytest.mark.parametrize("rule", [MatMulScale, ElementwiseChain, Qkv])
+def test_what_nobody_reads_is_not_fused(rule):
+    """A kernel without outputs would come of it."""
+    step = run(rule, DEAD_SIBLINGS if rule is Qkv else DEAD_ROOT)
+    assert codes(step) == []
+
+
+def test_what_fusing_left_is_pruned_at_the_end():
+    compiled = gx.compile("bert-base:small=true,layers=1", validate="off")
+    (rewrite,) = compiled.steps["pruning"].rewrites
+    assert rewrite.code == "unused_constants"
+    kept = compiled.replace(fusion={"pruning": False})
+    assert len(kept.graph.values) > len(compiled.graph.values)
+    assert issubclass(Pruning, DeadCodeElimination)

@@ -16,7 +16,7 @@ from gexplorer.passes.base import Context, Log
 from gexplorer.passes.fusion.kernel import group
 from gexplorer.passes.fusion.matcher import Failure, listed
 from gexplorer.passes.fusion.pattern import op
-from gexplorer.passes.fusion.rule import Rule, declined, off_the_ai_core, tensor_of
+from gexplorer.passes.fusion.rule import Rule, declined, off_the_ai_core, read, tensor_of
 from gexplorer.trace.records import Message
 
 _REDUCTIONS = op(
@@ -85,7 +85,7 @@ class ElementwiseChain(Rule):
         known: dict[str, Failure] = {}
         places: list[Node] = []
         may = _Members(draft, context)
-        for root in reversed(draft.candidates(*names)):
+        for root in reversed(read(draft, *names)):
             if root.name not in taken and not (may.join(root) or may.end(root)):
                 draft.tried -= 1
                 continue

@@ -15,7 +15,7 @@ from gexplorer.passes.fusion.cube import same_type
 from gexplorer.passes.fusion.matcher import Match, is_one_of
 from gexplorer.passes.fusion.pattern import Op, Pattern, const, either, op
 from gexplorer.passes.fusion.products import number, operands_of, plain, read_otherwise, without
-from gexplorer.passes.fusion.rule import Reject, Rule
+from gexplorer.passes.fusion.rule import Reject, Rule, read
 from gexplorer.trace.records import Message
 
 _SCALED = ("x_node", "w_node")
@@ -75,12 +75,12 @@ class MatMulScale(Rule):
         if self.every:
             return super()._candidates(patterns, roots, draft)
         near: dict[str, Node] = {}
-        for product in draft.candidates("MatMul", "Gemm"):
+        for product in read(draft, "MatMul", "Gemm"):
             makers = (draft.producer(name) for name in product.inputs[:2])
             if any(maker is not None and is_one_of(maker, _SCALING) for maker in makers):
                 near[product.name] = product
             near |= {user.name: user for user in draft.users(product.outputs[0]) if is_one_of(user, _SCALING)}
-        return sorted(near.values(), key=program_key)
+        return sorted(filter(draft.is_read, near.values()), key=program_key)
 
     def check(self, found: Match, draft: Draft) -> Reject | None:
         """One finite number, which must not widen what it scales."""
