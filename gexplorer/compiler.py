@@ -176,7 +176,7 @@ class Compilation(Displayed):
         Only what the change touches is done again: steps before the first one that it touches are shared.
         """
         options = self.options.with_changes(changes)
-        if options == self.options:
+        if options.same_as(self.options):
             return self
         with watched() as told:
             return compile_source(self.source, options, previous=self, tell=told)
@@ -300,7 +300,7 @@ def compile_source(
             error.add_note('What came before it can be looked at: error.report("failed.html") writes it as a page.')
             raise
         if options.order != "as_written":
-            steps.append(order_step(steps[-1].after, options.order, len(steps)))
+            steps.append(_order(steps[-1].after, options, len(steps), previous))
         if previous is None or previous.memory.graph is not steps[-1].after:  # that one has been verified
             verify(steps[-1].after)
         say("memory")
@@ -366,6 +366,15 @@ def _kept(previous: Compilation | None, stage: str, result: object, steps: Seque
 def _context(options: Options, contents: Mapping[str, tuple[Dim, ...]], chosen: Plan) -> Context:
     price = Price(load_chip(options.soc)) if options.fuse_when == "if_profitable" else None
     return Context(_limits(options), contents, chosen.matches_off, options.allowed, price)
+
+
+def _order(graph: Graph, options: Options, index: int, previous: Compilation | None) -> Step:
+    """The step that fixes the execution order; the same order of the same graph is the same graph again."""
+    if previous is not None and previous.options.order == options.order:
+        step = previous.steps[PARSE_STEPS + len(previous.plan.passes)]  # behind the passes
+        if step.before is graph:
+            return step if step.index == index else replace(step, index=index)
+    return order_step(graph, options.order, index)
 
 
 def _memory(graph: Graph, options: Options, previous: Compilation | None) -> Memory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from gexplorer.errors import OptionError
 from gexplorer.memory.orders import ORDERS
@@ -20,6 +20,15 @@ VALIDATION_LEVELS = ("quick", "full", "off")
 FuseWhen = Literal["always", "if_profitable"]
 TilingMode = Literal["library", "fast", "exhaustive"]
 DimText = int | str
+# Options that are one of a few words.
+_ONE_OF: Mapping[str, tuple[str, ...]] = {
+    "verify": get_args(Verify),
+    "fusion_mode": get_args(FusionMode),
+    "fuse_when": get_args(FuseWhen),
+    "tiling_mode": get_args(TilingMode),
+    "validate": VALIDATION_LEVELS,
+    "op_backend": OP_BACKENDS,
+}
 
 _SWITCH = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -100,30 +109,20 @@ class Options:
     def __post_init__(self) -> None:
         given: dict[str, object] = {f.name: getattr(self, f.name) for f in fields(self)}  # of any type, as yet
         for name in _BYTES:
-            value = given[name]
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise OptionError(f"{name}: a number of bytes is wanted, not {value!r}")
+            if not _is_count(given[name]):
+                raise OptionError(f"{name}: a number of bytes is wanted, not {given[name]!r}")
         for name in ("shapes", "fusion", "allowed", "priorities", "pins"):
-            if not isinstance(given[name], Mapping):
-                raise OptionError(f"{name}: a mapping by name is wanted, not {given[name]!r}")
-            if (odd := next((key for key in getattr(self, name) if not isinstance(key, str)), None)) is not None:
-                raise OptionError(f"{name}: {odd!r} is no name")
-        for name, shape in self.shapes.items():
-            if isinstance(shape, str):
-                raise OptionError(f"shapes: {name}: dimensions such as (1, 3, 224, 224) are wanted, not {shape!r}")
+            _check_mapping(name, given[name])
         if not isinstance(given["preset"], str):
             raise OptionError(f"preset: a name is wanted, not {given['preset']!r}")
         seeds = given["seeds"]
-        if not isinstance(seeds, tuple) or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
-            raise OptionError(f"seeds: whole numbers from 0 are wanted, not {seeds!r}")
-        if self.verify not in get_args(Verify):
-            raise OptionError(f"verify: one of {', '.join(get_args(Verify))} is wanted, not {self.verify!r}")
-        if self.fusion_mode not in get_args(FusionMode):
-            raise OptionError(f"fusion_mode: full or fast is wanted, not {self.fusion_mode!r}")
-        if self.fuse_when not in get_args(FuseWhen):
-            raise OptionError(f"fuse_when: always or if_profitable is wanted, not {self.fuse_when!r}")
-        if self.tiling_mode not in get_args(TilingMode):
-            raise OptionError(f"tiling_mode: library, fast or exhaustive is wanted, not {self.tiling_mode!r}")
+        if not isinstance(seeds, tuple) or not seeds or not all(map(_is_count, cast("tuple[object, ...]", seeds))):
+            raise OptionError(f"seeds: whole numbers from 0 are wanted, at least one, not {seeds!r}")
+        for name, names in _ONE_OF.items():
+            if given[name] not in names:
+                *others, last = names
+                wanted = f"{', '.join(others)} or {last}" if others else last
+                raise OptionError(f"{name}: {wanted} is wanted, not {given[name]!r}")
         if not isinstance(given["soc"], str) or not self.soc:
             raise OptionError("soc: the name of a chip is wanted")
         if not isinstance(given["order"], str) or self.order not in ORDERS:
@@ -131,16 +130,12 @@ class Options:
         if not isinstance(given["streams"], str):
             raise OptionError(f"streams: the name of a mode is wanted, not {given['streams']!r}")
         parse_mode(self.streams)
-        if self.validate not in VALIDATION_LEVELS:
-            raise OptionError(f"validate: one of {', '.join(VALIDATION_LEVELS)} is wanted, not {self.validate!r}")
         if given["enable_mem_reuse"] not in (True, False):
             raise OptionError(f"enable_mem_reuse: true or false is wanted, not {given['enable_mem_reuse']!r}")
         if given["mem_allocator_strategy"] not in (0, 1):
             raise OptionError(f"mem_allocator_strategy: 0 or 1 is wanted, not {given['mem_allocator_strategy']!r}")
-        if self.op_backend not in OP_BACKENDS:
-            raise OptionError(f"op_backend: {', '.join(OP_BACKENDS)} is wanted, not {self.op_backend!r}")
         nodes = given["memory_search_nodes"]
-        if not isinstance(nodes, int) or isinstance(nodes, bool) or nodes < -1:
+        if nodes != -1 and not _is_count(nodes):
             raise OptionError(f"memory_search_nodes: a number from 0 is wanted, or -1, not {nodes!r}")
         self.wishes()
 
@@ -167,8 +162,15 @@ class Options:
             old = getattr(self, name)
             if isinstance(old, tuple) and isinstance(value, list):
                 value = tuple(value)  # as ``as_dict`` says it
-            merged[name] = {**old, **value} if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+            if isinstance(old, Mapping) and isinstance(value, Mapping):
+                kept = {key: old[key] for key in old if key not in value}
+                value = {**kept, **value}  # the new ones last: of switches that mean one rule, the later one holds
+            merged[name] = value
         return replace(self, **merged)
+
+    def same_as(self, other: Options) -> bool:
+        """Equal, and switches come in the same order: of two that mean one rule, the later one holds."""
+        return self == other and list(self.fusion) == list(other.fusion)
 
     def as_dict(self) -> dict[str, object]:
         """Plain data that repeats the compilation."""
@@ -179,6 +181,37 @@ class Options:
                 value = {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}
             result[f.name] = list(value) if isinstance(value, tuple) else value
         return result
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _check_mapping(name: str, given: object) -> None:
+    """Raises OptionError unless all keys are names, and all values what the option wants for each."""
+    if not isinstance(given, Mapping):
+        raise OptionError(f"{name}: a mapping by name is wanted, not {given!r}")
+    entries = cast("Mapping[object, object]", given)
+    if (odd := next((key for key in entries if not isinstance(key, str)), None)) is not None:
+        raise OptionError(f"{name}: {odd!r} is no name")
+    for key, value in entries.items():
+        if name == "shapes" and not isinstance(value, tuple | list):
+            raise OptionError(f"shapes: {key}: dimensions such as (1, 3, 224, 224) are wanted, not {value!r}")
+        if name == "fusion" and not isinstance(value, bool):
+            raise OptionError(f"fusion: {key}: true or false is wanted, not {value!r}")
+        if name == "priorities" and (not isinstance(value, int) or isinstance(value, bool)):
+            raise OptionError(f"priorities: {key}: a whole number is wanted, not {value!r}")
+        if name == "allowed" and not _is_limits(value):
+            raise OptionError(f"allowed: {key}: numbers by the name of an attribute are wanted, not {value!r}")
+
+
+def _is_limits(given: object) -> bool:
+    if not isinstance(given, Mapping):
+        return False
+    entries = cast("Mapping[object, object]", given)
+    lists = [cast("Sequence[object]", numbers) for numbers in entries.values() if isinstance(numbers, tuple | list)]
+    numeric = all(isinstance(number, int | float) for numbers in lists for number in numbers)
+    return numeric and len(lists) == len(entries) and all(isinstance(key, str) for key in entries)
 
 
 def _in_our_names(changes: Mapping[str, object]) -> Mapping[str, object]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 
 import gexplorer.errors
 from gexplorer.hardware.catalogue import load_chip
@@ -15,7 +17,9 @@ from gexplorer.ir.constant import Constant, FileSource
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Graph
 from gexplorer.ir.text import to_text
+from gexplorer.memory.planners.registry import all_planners
 from gexplorer.options import Options
+from gexplorer.passes.manager import plan
 
 _CHUNK_BYTES = 1 << 24
 
@@ -37,6 +41,8 @@ def compilation_key(graph: Graph, options: Options) -> str:
     parts = {
         "graph": graph_digest(graph),
         "options": options.as_dict(),
+        "switches": [*options.fusion],  # of two that mean the same rule, the later one holds
+        "from elsewhere": _from_elsewhere(options),
         "chip": repr(sorted(load_chip(options.soc).values.items())),
         "gexplorer": program_digest(),
     }
@@ -45,14 +51,34 @@ def compilation_key(graph: Graph, options: Options) -> str:
 
 @cache
 def program_digest() -> str:
-    """SHA-256 of this program: its version, and size and time of change of its files, so that an edit counts too."""
+    """SHA-256 of this program: its version, and size and time of change of its files, so that an edit counts too.
+
+    The versions of the libraries that infer shapes and fold constants are in it.
+    """
     folder = Path(gexplorer.errors.__file__).parent
-    digest = hashlib.sha256(version("gexplorer").encode())
+    digest = hashlib.sha256(" ".join(map(version, ("gexplorer", "numpy", "onnx"))).encode())
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".py", ".yaml", ".csv"):
             status = path.stat()
             digest.update(f"{path.relative_to(folder)} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
+
+
+def _from_elsewhere(options: Options) -> list[str]:
+    """The passes that would run and the planners that are no files of this program, each with a digest of its file.
+
+    What is from no file (a notebook's) counts as new each time: nobody can tell whether it was changed.
+    """
+    fast = options.fusion_mode == "fast"
+    running = plan(options.fusion, options.preset, priorities=options.priorities, fast=fast).passes
+    found: list[str] = []
+    for one in (*running, *all_planners()):
+        if one.__module__.partition(".")[0] == "gexplorer":
+            continue
+        file = getattr(sys.modules.get(one.__module__), "__file__", None)
+        content = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else token_hex()
+        found.append(f"{one.__module__}.{one.__qualname__} {content}")
+    return found
 
 
 def _constants(graph: Graph) -> Iterator[tuple[str, Constant]]:

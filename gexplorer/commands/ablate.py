@@ -24,10 +24,12 @@ def ablate(only_sets: bool, json_to: str | None, **common: Any) -> None:
     require_targets(json_to)
     from gexplorer.views.ablation import ablation, ablation_data
 
-    found = ablation(compile_model(**common), leave_out=not only_sets)
+    compiled = compile_model(**common)
+    found = ablation(compiled, leave_out=not only_sets)
     if json_to is not None:
         write_json(ablation_data(found), json_to)
         return
     from gexplorer.render.terminal_ablation import print_ablation
+    from gexplorer.views.binding import cure
 
-    print_ablation(found)
+    print_ablation(found, cure(compiled.graph))

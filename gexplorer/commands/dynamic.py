@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from gexplorer.dynamic.free import FreeDims, Sizes
     from gexplorer.dynamic.workload import Workload
 
-_RANGE = re.compile(r"([^=]+)=([0-9]{1,9})(?:\.\.([0-9]{1,9}))?")
+# A name may hold an equals sign itself.
+_RANGE = re.compile(r"(.+)=([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", re.DOTALL)
 
 
 @click.command(context_settings=SETTINGS)
@@ -129,7 +131,7 @@ def _workload(
             raise OptionError("--workload or --range, not both")
         return read_csv(file, free)
     if not ranges:
-        example = " ".join(f"--range {name}=1..8" for name in free.names)
+        example = " ".join(f"--range {shlex.quote(f'{name}=1..8')}" for name in free.names)
         raise OptionError(f"a workload is wanted: --workload FILE.csv, or {example}")
     bounds: dict[str, tuple[int, int]] = {}
     for text in ranges:

@@ -30,7 +30,9 @@ def info(file: Path, check: bool, tiles: bool, json_to: str | None) -> None:
         text = OfflineModel(file).tiles
         if not text:
             raise OptionError(f"{file}: there are no tile programs in it")
-        click.echo(text, nl=False)
+        from gexplorer.render.terminal_program import print_program
+
+        print_program(text)
         return
     from gexplorer.views.offline import om_info
 

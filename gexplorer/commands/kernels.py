@@ -19,8 +19,8 @@ from gexplorer.commands.results import require_targets, write_json
 def kernels(node: str | None, tiling: str | None, flags: bool, json_to: str | None, **common: Any) -> None:
     """Say which kernels a model has, and what falls back.
 
-    Prints unit, tile, buffers and what bounds each; those without a tile program, and why: also what the chip cannot
-    run, which falls back to the host. With --node all about one.
+    Prints a line for each design (kernels that are alike): unit, tile, buffers, and what bounds it; then those without
+    a tile program, and why. Of these, what the chip cannot run falls back to the host.
     """
     require_targets(json_to)
     compiled = compile_model(**common)
@@ -40,6 +40,8 @@ def kernels(node: str | None, tiling: str | None, flags: bool, json_to: str | No
     from gexplorer.render.terminal_kernels import print_kernel, print_kernels
 
     if node is None:
-        print_kernels(found, cost)
+        from gexplorer.views.binding import cure
+
+        print_kernels(found, cost, cure(compiled.graph))
     else:
         print_kernel(found, node, flags=flags)

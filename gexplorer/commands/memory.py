@@ -54,7 +54,8 @@ def planners(
             raise OptionError("a CSV file is not compiled: nothing says how to; gexplorer plan takes --memory")
         _compare_file(Path(common["model"]), json_to)
         return
-    before = compile_model(**common).memory
+    compiled = compile_model(**common)
+    before = compiled.memory
     wished = [
         *(f"nobody got the memory of {name}" for name in never_reuse),
         *(f"a tensor lay at an offset: {pin}" for pin in pins),
@@ -76,8 +77,10 @@ def planners(
     if json_to is not None:
         write_json(comparison(after.plan.problem, rows, moved), json_to)
         return
-    from gexplorer.render.terminal_memory import print_changes, print_planners
+    from gexplorer.render.terminal_memory import print_changes, print_planners, print_unsized
+    from gexplorer.views.binding import cure
 
+    print_unsized(after, cure(compiled.graph))
     if wished:
         print_changes(wished, moved)
     print_planners(rows, after.plan.problem)
@@ -163,8 +166,9 @@ def memory(tensor: str | None, json_to: str | None, **common: Any) -> None:
         write_json(memory_detail(planned), json_to)
         return
     from gexplorer.render.terminal_memory import print_fit, print_memory
+    from gexplorer.views.binding import cure
 
-    print_memory(planned, tensor_rows(planned))
+    print_memory(planned, tensor_rows(planned), cure(compiled.graph))
     print_fit(planned, compiled.cost.chip)
 
 

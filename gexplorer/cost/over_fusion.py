@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Literal
 
-from gexplorer.cost.attention import USUAL_TILE
+from gexplorer.cost.attention_tiles import USUAL_TILE
 from gexplorer.cost.graph import GraphCost, KernelRow
 from gexplorer.cost.kernel_work import KernelWork, Stage
 from gexplorer.cost.library import usual_block

@@ -15,7 +15,7 @@ from gexplorer.ops.shapes import Facts, bind_inputs, infer_graph, with_types
 # Sizes of the free dimensions, in the order of ``FreeDims.names``.
 Sizes = tuple[int, ...]
 
-_PAIR = re.compile(r"\s*([^=,;\s]+)\s*=\s*([0-9]{1,9})\s*")
+_PAIR = re.compile(r"\s*([^,;]*[^,;\s])\s*=\s*([0-9]{1,9})\s*")
 _NUMBER = re.compile(r"\s*([0-9]{1,9})\s*")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from time import perf_counter
@@ -61,7 +61,9 @@ class Machine:
         private: gives every tensor memory of its own instead of its place in the plan.
         poison: fills the pool before a run, every result's place before it is written (unless it shares its buffer
             with what is read), and every buffer where its life ends, so that whoever reads too late, or what nobody
-            wrote, finds it there. ``before`` only fills the pool before a run: that is right in any order of kernels.
+            wrote, finds it there. What control flow writes where it ends may lie where something ended within it, so
+            that place is filled in between. ``before`` only fills the pool before a run: that is right in any order
+            of kernels.
         pattern: the byte that poison is. No byte is wrong for every type: a boolean takes ``POISON`` for true, so that
             only a run with 0 as well finds a lost true.
         sessions: loaded kernels, to share them between machines of one program.
@@ -84,7 +86,7 @@ class Machine:
         self._placings: dict[tuple[tuple[str, int], ...], Placing] = {}
         self._constants: dict[str, Any] = {}
         self._pool: Bytes | None = None
-        self._ending = _ending(program) if poison is True else {}
+        self._ending, self._ending_within = _ending(program) if poison is True else ({}, {})
         self._busy = Lock()
 
     def run(self, inputs: Mapping[str, Any], *, watch: Watch | None = None) -> Run:
@@ -113,7 +115,7 @@ class Machine:
         for number, instruction in enumerate(self.program.instructions):
             before = perf_counter()
             if self.private or not instruction.is_spared:
-                self._execute(instruction, memory)
+                self._execute(instruction, memory, self._ending_within.get(number, ()))
             if watch is not None:
                 watch(instruction, {name: memory.read(name) for name in instruction.outputs})
             for buffer in self._ending.get(number, ()):
@@ -122,12 +124,16 @@ class Machine:
         outputs = {outside: _kept(memory.read(name)) for outside, name in self.program.outputs}
         return Run(outputs, perf_counter() - start, planning, seconds, placing)
 
-    def _execute(self, instruction: Instruction, memory: _Memory) -> None:
+    def _execute(self, instruction: Instruction, memory: _Memory, ended: Sequence[int]) -> None:
         inputs = [memory.read(name) for name in instruction.inputs]
         if self.poison is True:
             memory.fill_before(instruction)
         try:
             results = self.sessions.run(instruction.kernel, inputs)
+            if ended:
+                results = [_kept(value) for value in results]  # one may be what was read, which is poisoned now
+                for buffer in ended:
+                    memory.fill(buffer)
             memory.write_all(instruction, results)
         except ModelError as error:
             raise ModelError(f"{instruction.name}: {error}") from None
@@ -234,13 +240,17 @@ class _Memory:
             self._pool[begin : begin + int(self._placing.size_bytes[buffer])] = self._pattern
 
     def fill_before(self, instruction: Instruction) -> None:
-        """Poisons the places of results that share no buffer with what is read: nothing may still be needed there."""
+        """Poisons the places of results that share no buffer with what is read: nothing may still be needed there.
+
+        What control flow writes where it ends may lie where something is that it reads before.
+        """
         if self._pool is None:
             return
         read = {self._tensors[name].buffer for name in instruction.inputs}
         for name in instruction.outputs:
             tensor = self._tensors[name]
-            if tensor.place is not Place.OUTSIDE and tensor.buffer not in read:
+            late = tensor.buffer >= 0 and int(self._program.buffers.first[tensor.buffer]) > instruction.first_point
+            if tensor.place is not Place.OUTSIDE and tensor.buffer not in read and not late:
                 self._place(tensor)[:] = self._pattern
         if instruction.workspace >= 0:
             self.fill(instruction.workspace)
@@ -287,13 +297,15 @@ def _kept(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _ending(program: Program) -> dict[int, list[int]]:
-    """The buffers of the pool whose lives end with each instruction."""
+def _ending(program: Program) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """The buffers of the pool whose lives end with each instruction, and those whose lives end within it."""
     lasts = np.array([instruction.last_point for instruction in program.instructions], np.int64)
     rows = program.buffers.in_pool
-    found: dict[int, list[int]] = {}
+    ending: dict[int, list[int]] = {}
+    within: dict[int, list[int]] = {}
     if len(lasts):
         numbers = np.minimum(np.searchsorted(lasts, program.buffers.last[rows]), len(lasts) - 1)
-        for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
-            found.setdefault(number, []).append(row)
-    return found
+        early = program.buffers.last[rows] < lasts[numbers]
+        for number, row, is_early in zip(numbers.tolist(), rows.tolist(), early.tolist(), strict=True):
+            (within if is_early else ending).setdefault(number, []).append(row)
+    return ending, within

@@ -58,6 +58,7 @@ class Workbench:
 
     def __init__(self, compilation: Compilation, post: Post, wanted: Sequence[str] | None = None) -> None:
         self.opened = self.current = compilation
+        self._options = compilation.options  # that the person asked for
         self.sequence = 0
         self._post = post
         self._wanted = wanted
@@ -149,17 +150,21 @@ class Workbench:
 
     def _compile(self, wish: Wish) -> None:
         if not wish.changes:
-            self.current = self.opened
+            self.current, self._options = self.opened, self.opened.options
             return
-        options = self.opened.options.with_changes({"validate": "off", **wish.changes})
+        asked = self.opened.options.with_changes(wish.changes)
+        # Whoever tries switches wants to see what comes of them, not to wait until it is proved.
+        options = asked if "validate" in wish.changes else asked.with_changes({"validate": "off"})
         if options != self.current.options:
             self.current = compile_source(self.opened.source, options, previous=self.current, tell=self._tell)
+        self._options = asked
 
     def _whole(self) -> Document:
         if self.current is self.opened and self._first is not None:
             return self._first
-        if self._document is None or self._document[0] is not self.current:
-            self._document = self.current, document(self.current, previous=self._shown)
+        known = self._document
+        if known is None or known[0] is not self.current or known[1].subject.options != self._options:
+            self._document = self.current, document(self.current, previous=self._shown, asked=self._options)
             if self.current is self.opened:
                 self._first = self._document[1]
         return self._document[1]

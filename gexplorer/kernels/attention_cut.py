@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gexplorer.cost.attention import AttentionTiles, attention_cost
+from gexplorer.cost.attention import attention_cost
+from gexplorer.cost.attention_tiles import AttentionTiles, tile_sizes
 from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
 from gexplorer.kernels.attention import attention_program
@@ -15,24 +16,22 @@ from gexplorer.kernels.interpreter import require_capacity
 def attention_cut(kernel: AttentionKernel, chip: Chip) -> tuple[AttentionCut | str, int]:
     """The fastest of the tiles of powers of two that fit, or why not even the smallest does; and how many were costed.
 
-    A tile holds heads whole: Q, K and V with all of their width lie in L0A and L0B at once, and the output so far
-    lies in UB. A head too wide for that needs a kernel that goes along its width as well: there is no program of that.
+    A tile holds heads whole where any tile can: Q, K and V with all of their width in L0A and L0B at once, the output
+    so far in UB. Only heads that are too wide for that are taken in slices.
 
     Whether a tile fits is seen from its program, which takes a hundred times as long as its cost. So all are costed,
     and the programs written from the fastest on until one fits.
     """
-    unit = max(chip.cube.shape(kernel.work.dtype.bits))
-    sizes = [unit << step for step in range(5)]
-    cuts = [
-        AttentionCut(queries, keys)
-        for queries in _up_to(sizes, kernel.work.queries)
-        for keys in _up_to(sizes, kernel.work.keys)
-    ]
+    sizes, work = tile_sizes(kernel.work, chip), kernel.work
+    # A tile longer than the keys is no use, but for the slices, which are as long.
+    whole = [AttentionCut(q, k) for q in _up_to(sizes, work.queries) for k in _up_to(sizes, work.keys)]
+    in_slices = [AttentionCut(q, k, sliced=True) for q in _up_to(sizes, work.queries) for k in sizes]
+    cuts = whole if not _refusal(kernel, whole[0], chip) else in_slices
     smallest = cuts[0]
     if why := _refusal(kernel, smallest, chip):
         return f"not even {smallest.queries} queries by {smallest.keys} keys fit: {why}", 0
-    tiles = AttentionTiles(np.array([c.queries for c in cuts]), np.array([c.keys for c in cuts]))
-    fastest = np.argsort(attention_cost(kernel.work, chip, tiles).total_us, kind="stable")
+    tiles = AttentionTiles(np.array([c.queries for c in cuts]), np.array([c.keys for c in cuts]), smallest.sliced)
+    fastest = np.argsort(attention_cost(work, chip, tiles).total_us, kind="stable")
     return next(cuts[i] for i in fastest.tolist() if not _refusal(kernel, cuts[i], chip)), len(cuts)
 
 

@@ -90,10 +90,18 @@ class AttentionKernel:
 
 @dataclass(frozen=True, slots=True)
 class AttentionCut:
-    """Queries that a core keeps, and keys that it takes at a time."""
+    """How attention is cut.
+
+    Attributes:
+        queries: of the block that a core works on.
+        keys: that it takes at a time.
+        sliced: true where the width of the head is taken in slices of as many columns as there are keys in a tile, for
+            heads of any width; else it lies in L0A and L0B whole.
+    """
 
     queries: int
     keys: int
+    sliced: bool = False
 
 
 def keys_seen(work: Attention, cut: AttentionCut) -> Least:
@@ -117,9 +125,15 @@ def attention_bytes(kernel: AttentionKernel, cut: AttentionCut, chip: Chip) -> d
         keys = seen.at({"q": q})
         tiles = -(-keys // cut.keys)
         scores, partial = rows * keys * _SUM_BYTES, tiles * rows * work.columns * _SUM_BYTES
-        total["gm->l1"] += (rows * work.width + keys * (work.width + work.columns)) * e + split * rows * keys * e
-        total["l1->l0a"] += rows * (work.width + keys) * e
+        # In slices: Q for each tile of keys, P for each slice of V; the output so far cleared, read and written.
+        q_times, p_times = (tiles, -(-work.columns // cut.keys)) if cut.sliced else (1, 1)
+        total["gm->l1"] += (q_times * rows * work.width + keys * (work.width + work.columns)) * e
+        total["gm->l1"] += split * rows * keys * e
+        total["l1->l0a"] += rows * (q_times * work.width + p_times * keys) * e
         total["l1->l0b"] += keys * (work.width + work.columns) * e
+        if cut.sliced:
+            kept = (tiles + 1) * rows * work.columns * _SUM_BYTES
+            total += Counter({"gm->ub": kept, "ub->gm": kept})
         total["ub->gm"] += rows * work.columns * e + split * rows * keys * e
         if split:
             total += Counter({"l0c->gm": scores + partial, "gm->ub": scores + partial})

@@ -183,8 +183,8 @@ class Kernels(Displayed):
         return sum(kernel.count for kernel in self.distinct)
 
     def __repr__(self) -> str:
-        different = f"{len(self.distinct)} different, {self.generated} with programs"
-        return f"Kernels({len(self)} on {self.chip.name}, {different})"
+        designs = f"{len(self.distinct)} designs, {self.generated} with programs"
+        return f"Kernels({len(self)} on {self.chip.name}, {designs})"
 
     def __getitem__(self, node: str) -> DistinctKernel:
         """The kernel of a node. Raises OptionError where it launches none."""

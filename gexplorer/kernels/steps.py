@@ -43,7 +43,7 @@ def kernel_steps(kernels: Kernels, first_index: int) -> list[Step]:
         (
             "describe",
             None,
-            f"Reads off what each of {_many(len(kernels), 'kernel')} computes: {len(distinct):,} differ"
+            f"Reads off what each of {_many(len(kernels), 'kernel')} computes: {_many(len(distinct), 'design')}"
             f"; {elsewhere:,} are not the AI Core's.",
             [_missing(k) for k in wanting if k.missing and k.missing.code in ("no_generator", "generator_failed")],
             len(distinct),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Graph, Node
-from gexplorer.ir.symbols import base_atoms, dim_text
+from gexplorer.ir.symbols import base_atoms
 from gexplorer.ir.types import OptionalType, SequenceType, TensorType, Type
 
 
@@ -27,8 +27,7 @@ class Unsized:
             shape = type_.shape if type_ is not None else None
             for dim in shape or ():
                 for atom in sorted(base_atoms(dim)):
-                    dims = ",".join(map(dim_text, shape or ()))
-                    self._cures.setdefault(atom, f"dimension {atom} is free: bind it with --shape {name}:{dims}")
+                    self._cures.setdefault(atom, f"dimension {atom} of input {name} is free: bind it with --shape")
 
     def add(self, name: str, type_: Type | None, node: Node | None) -> None:
         """Notes a tensor without a size.

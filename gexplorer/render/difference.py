@@ -15,8 +15,8 @@ from gexplorer.render.document import Document
 from gexplorer.render.html import h
 from gexplorer.render.page import carried, page
 from gexplorer.render.report_tables import table
-from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, time_text
 from gexplorer.trace.records import Message, Reject, Rewrite, Step, Steps
+from gexplorer.units import bytes_text, change_text, count_text, plural_text, time_text
 from gexplorer.views.difference import Difference, FigureChange, RuleChange, difference
 from gexplorer.views.explorer.differing import differing, option_rows, sides
 from gexplorer.views.explorer.figures import beside, figures
@@ -270,5 +270,6 @@ def _change(figure: FigureChange) -> Element | str:
         return ""
     if figure.before == figure.after:
         return "unchanged"
-    better = (figure.after < figure.before) == figure.less_is_better
-    return h("b", change_text(figure.before, figure.after) or "new", class_="better" if better else "worse")
+    better = figure.is_better
+    kind = None if better is None else "better" if better else "worse"
+    return h("b", change_text(figure.before, figure.after) or "new", class_=kind)

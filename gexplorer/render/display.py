@@ -26,9 +26,9 @@ from gexplorer.render.report import headline
 from gexplorer.render.report_memory import memory_section
 from gexplorer.render.report_steps import stages_table, step_section
 from gexplorer.render.report_tables import table
-from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, time_text
 from gexplorer.schedule.stage import Schedule
 from gexplorer.trace.records import Step, Steps
+from gexplorer.units import bytes_text, count_text, percent_text, plural_text, time_text
 from gexplorer.validation.record import Validation
 from gexplorer.views.explorer.differing import sides
 from gexplorer.views.memory_report import memory_report
@@ -208,7 +208,7 @@ def _(result: Kernels) -> Iterable[Element]:
         )
         for kernel in result.distinct[:MOST_ROWS]
     ]
-    yield _title(f"{plural_text(len(result), 'kernel')} on {result.chip.name}", f"{len(result.distinct)} different")
+    yield _title(f"{plural_text(len(result), 'kernel')} on {result.chip.name}", plural_text(len(result.distinct), "design"))
     heads = ("operator", "#kernels", "unit", "such as", "what it computes")
     yield h("div", table(heads, rows, "Kernels"), _more(len(result.distinct) - len(rows), "kernel"), class_="card")
 

@@ -12,7 +12,7 @@ from gexplorer.kernels.stage import DistinctKernel
 from gexplorer.kernels.text import to_text
 from gexplorer.render.html import h
 from gexplorer.render.report_tables import table
-from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, time_text
+from gexplorer.units import bytes_text, count_text, percent_text, plural_text, time_text
 from gexplorer.views.kernels import HeatMap, heat_map
 
 MOST_LINES = 200

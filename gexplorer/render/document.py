@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gexplorer.trace.records import Steps
@@ -144,12 +144,15 @@ class Packed(Mapping[str, bytes]):
         return len(self._names)
 
 
-def document(compilation: Compiled, *, previous: Document | None = None, course: bool = False) -> Document:
+def document(
+    compilation: Compiled, *, previous: Document | None = None, course: bool = False, asked: Options | None = None
+) -> Document:
     """The document of a compilation.
 
     Args:
         compilation: the compilation.
         previous: the document of the same model before a change; parts that cannot have changed are taken over.
+        asked: what the person asked for, where that is not what it was compiled with.
         course: whether the cost after every step is wanted: the course of HBM traffic and latency, and what each rule
             saved. It takes longer than the compilation.
     """
@@ -157,7 +160,7 @@ def document(compilation: Compiled, *, previous: Document | None = None, course:
 
     with paused_gc():
         subject = subject_of(compilation, previous.subject if previous is not None else None, course=course)
-        return Document(subject, previous)
+        return Document(subject if asked is None else replace(subject, options=asked), previous)
 
 
 def document_of_failure(

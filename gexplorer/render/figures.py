@@ -13,9 +13,9 @@ from gexplorer.errors import OptionError
 from gexplorer.hardware.spec import Chip
 from gexplorer.kernels.landscape import Landscape
 from gexplorer.memory.stage import Memory
-from gexplorer.render.units import bytes_text, plural_text, time_text
 from gexplorer.schedule.stage import Schedule
 from gexplorer.trace.records import Steps
+from gexplorer.units import bytes_text, plural_text, time_text
 from gexplorer.views.explorer.cost import peaks_of
 from gexplorer.views.memory_report import buffer_kinds
 

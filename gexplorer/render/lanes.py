@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from gexplorer.render.html import h
-from gexplorer.render.units import time_text
+from gexplorer.units import time_text
 
 if TYPE_CHECKING:
     from gexplorer.schedule.stage import Schedule

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from gexplorer.errors import OptionError
 from gexplorer.output import write_file
 from gexplorer.render.html import Child, code, document, h, text
-from gexplorer.render.units import percent_text, plural_text, time_text
+from gexplorer.units import percent_text, plural_text, time_text
 from gexplorer.views.parity import Parity, ParityPoint
 
 _SIZE, _LEFT, _TOP = 560, 86, 70

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from gexplorer.render.graphviz import Layout, Sketch, placed
 from gexplorer.render.html import h
-from gexplorer.render.units import shortened
+from gexplorer.units import shortened
 from gexplorer.views.region import Box, Picture
 
 SIGNS = {"removed": "−", "added": "+", "changed": "~", "kept": ""}

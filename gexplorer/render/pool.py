@@ -23,7 +23,7 @@ from gexplorer.render.pool_shapes import (
     short,
     steps_shape,
 )
-from gexplorer.render.units import bytes_text, count_text, plural_text
+from gexplorer.units import bytes_text, count_text, plural_text
 from gexplorer.views.memory_picture import PoolPicture
 
 POOL_HEIGHT = 320

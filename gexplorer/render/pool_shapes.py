@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from gexplorer.render.html import h
-from gexplorer.render.units import bytes_text
+from gexplorer.units import bytes_text
 from gexplorer.views.memory_picture import Block, PoolPicture
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from gexplorer.render.page import carried, page
 from gexplorer.render.report_memory import memory_section
 from gexplorer.render.report_steps import stages_table
 from gexplorer.render.report_tables import model_section, operators_section
-from gexplorer.render.units import bytes_text, change_text, count_text, percent_text, plural_text, time_text
 from gexplorer.render.variants import Carried, Wanted, carry
+from gexplorer.units import bytes_text, change_text, count_text, percent_text, plural_text, time_text
 from gexplorer.views.report import Figure, Report, failed_data, report_data
 
 if TYPE_CHECKING:

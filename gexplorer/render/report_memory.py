@@ -9,7 +9,7 @@ from gexplorer.memory.plan import DEFINITIONS
 from gexplorer.render.html import Child, h
 from gexplorer.render.pool import pool_figure
 from gexplorer.render.report_tables import table
-from gexplorer.render.units import (
+from gexplorer.units import (
     bytes_text,
     change_text,
     count_text,

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 from gexplorer.render.chart import bar
 from gexplorer.render.html import Child, h
 from gexplorer.render.picture import SIGNS, draw
-from gexplorer.render.units import count_text, plural_text, time_text
+from gexplorer.units import count_text, plural_text, time_text
 from gexplorer.views.groups import Example, Group
 from gexplorer.views.region import Picture
 from gexplorer.views.report import Report, StepReport

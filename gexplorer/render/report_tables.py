@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 from gexplorer.ops.row import Engine, Outcome
 from gexplorer.render.chart import parts_bar
 from gexplorer.render.html import Child, h
-from gexplorer.render.units import bytes_text, change_text, count_text, plural_text
+from gexplorer.units import bytes_text, change_text, count_text, plural_text
 from gexplorer.views.operators import OperatorRow, Part
 from gexplorer.views.report import ModelFacts, Report, Tensor
 

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from gexplorer.errors import printable
-from gexplorer.render.units import count_text, time_text
+from gexplorer.errors import LONGEST_MESSAGE, printable
 from gexplorer.trace.records import Reject, Rewrite, Step, Steps
+from gexplorer.units import count_text, shortened, time_text
 
 if TYPE_CHECKING:
     from gexplorer.compiler import Compilation
@@ -159,8 +159,11 @@ def _print_grouped(out: Console, step: Step, records: Sequence[Rewrite] | Sequen
 
 
 def escape(text: str) -> str:
-    """Text from a model, with what would command rich or the terminal spelled out."""
-    return markup.escape(printable(text))
+    """Text from a model: what would command rich or the terminal is spelled out, the middle of what is too long cut.
+
+    Only names of thousands of characters make it so long; JSON and the explorer have them whole.
+    """
+    return markup.escape(shortened(printable(text), LONGEST_MESSAGE))
 
 
 def console() -> Console:

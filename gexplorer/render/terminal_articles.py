@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import bytes_text, percent_text, time_text
+from gexplorer.units import bytes_text, percent_text, time_text
 
 # Names of shares, which are shown in per cent.
 _SHARES = ("fragmentation", "saved", "slower", "share")
@@ -81,7 +81,7 @@ def _table(records: Sequence[_Fields]) -> Table:
 def _label(name: str) -> str:
     """A field as a person names it: what the figure says itself is left out."""
     stem, _, unit = name.rpartition("_")
-    if unit in _TIMES or unit == "bytes":
+    if unit in _TIMES or unit in ("bytes", "gb"):
         name = stem or ("time" if unit in _TIMES else "size")
     return name.replace("_per_s", "/s").replace("_", " ")
 
@@ -108,6 +108,8 @@ def figure_text(name: str, value: object) -> str:
     unit = name.rpartition("_")[2]
     if unit == "bytes":
         return bytes_text(value)
+    if unit == "gb":
+        return f"{value:,} GB"
     if unit in _TIMES:
         return time_text(value / _TIMES[unit])
     if isinstance(value, float) and any(word in name for word in _SHARES):

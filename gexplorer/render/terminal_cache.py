@@ -10,7 +10,7 @@ from rich.table import Table
 
 from gexplorer.cache.store import Store
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import bytes_text, count_text, plural_text, shortened, time_text
+from gexplorer.units import bytes_text, count_text, plural_text, shortened, time_text
 
 if TYPE_CHECKING:
     from gexplorer.cache.compiled import Part

@@ -11,7 +11,7 @@ from rich.table import Table
 from gexplorer.cost.holdout import mean_error
 from gexplorer.cost.predict import Prediction
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import bytes_text, plural_text, shortened, time_text
+from gexplorer.units import bytes_text, plural_text, shortened, time_text
 from gexplorer.views.validate_cost import NEAR, Shares, Validation
 
 # Points that are shown when not all are wanted.

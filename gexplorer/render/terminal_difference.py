@@ -6,7 +6,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, shortened, time_text
+from gexplorer.units import bytes_text, change_text, count_text, plural_text, shortened, time_text
 from gexplorer.views.difference import Difference, FigureChange
 
 REASONS = 3
@@ -57,8 +57,8 @@ def _change(figure: FigureChange) -> str:
     if figure.before == figure.after:
         return "[dim]=[/dim]"
     text = change_text(figure.before, figure.after) or "new"
-    better = (figure.after < figure.before) == figure.less_is_better
-    return f"[{'green' if better else 'red'}]{text}[/]"
+    better = figure.is_better
+    return text if better is None else f"[{'green' if better else 'red'}]{text}[/]"
 
 
 def _option(value: object) -> str:

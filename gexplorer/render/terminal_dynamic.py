@@ -15,9 +15,15 @@ from gexplorer.dynamic.stall import DYNAMIC_BUILD, FULL_BUILD, NEW_SHAPE, TILING
 from gexplorer.dynamic.workload import Workload
 from gexplorer.render.terminal import console, escape
 from gexplorer.render.terminal_memory import fit_line
-from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
+from gexplorer.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
 from gexplorer.views.dynamic import DYNAMIC_MESSAGE, PERCENTILES, DataDependent, build_rows, strategy_rows
 
+# What the rows and the heads of the columns mean.
+_MEANINGS = (
+    "recompile: a build for each shape; dynamic: one for all; gears: a few, to which requests are padded. hits:"
+    " requests that waited for no build. p50 ...: latency from arrival to result, waiting included. run: time of all runs,"
+    " modelled; padding, tiling: the share of it that a build for the very size would not need."
+)
 ROWS = 12
 OPERATORS = 8
 
@@ -57,9 +63,7 @@ def print_strategies(timelines: Sequence[Timeline]) -> None:
         if row.refused:
             asked = plural_text(row.refused, "request")
             out.print(f"[yellow]{row.strategy}: {asked} larger than every build, refused[/yellow]")
-    out.print(
-        "\n[dim]p50 ...: latency from arrival to result, waiting included; run: time of all runs, modelled.[/dim]"
-    )
+    out.print(f"\n[dim]{_MEANINGS}[/dim]")
     for stall in (FULL_BUILD, DYNAMIC_BUILD, NEW_SHAPE):
         out.print(f"[dim]{stall.name}: {time_text(stall.seconds)} ({stall.source})[/dim]")
     out.print(f"[dim]tiling at run time: {TILING_US:g} µs a kernel on the host ({TILING_SOURCE})[/dim]")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 
 from gexplorer.cost.graph import GraphCost, KernelRow
 from gexplorer.cost.over_fusion import OverFusion
 from gexplorer.cost.saving import Saving
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import (
+from gexplorer.trace.records import Step
+from gexplorer.units import (
     bytes_text,
     count_text,
     operations_text,
@@ -20,9 +22,15 @@ from gexplorer.render.units import (
     shortened,
     time_text,
 )
-from gexplorer.trace.records import Step
 from gexplorer.views.cost import family_p90
+from gexplorer.views.reasons import reason_groups
 
+# What the heads of the columns mean.
+_MEANINGS = (
+    "bound by: what takes longest: launch (starting it), hbm (memory), or a unit of a core: cube, vector, scalar, or"
+    " one that copies (mte1, mte2, mte3, fixpipe). error: nine of ten published measurements are within it; none: there are"
+    " none of its kind. share: of the latency."
+)
 # Kernels, groups and notes that are shown before the rest is only counted.
 DEAREST = 12
 MOST_NOTES = 4
@@ -53,13 +61,13 @@ def print_cost(
     if cost.rows:
         _print_kernels(out, cost)
         _print_families(out, cost)
-    if savings:
+    if savings and cost.rows:
         _print_savings(out, savings)
     for warning in _one_each(warnings):
         _print_warning(out, warning, sum(other.op == warning.op for other in warnings))
     _print_notes(out, cost)
     if cost.uncosted and cure:
-        out.print(f"  {escape(cure)}")
+        out.print(Padding(escape(cure), (0, 0, 0, 2)))
 
 
 def _print_totals(out: Console, cost: GraphCost, *, eager: bool) -> None:
@@ -67,7 +75,8 @@ def _print_totals(out: Console, cost: GraphCost, *, eager: bool) -> None:
     share = cost.launch_us / cost.latency_us if cost.latency_us else 0.0
     launched = len(cost.rows) + len(cost.uncosted)
     some = f"{count_text(len(cost.rows))} of " if cost.uncosted else ""
-    kernels = f"{some}{plural_text(launched, 'kernel')}, {plural_text(cost.distinct, 'different cost')}"
+    works = plural_text(cost.distinct, "amount of work", "amounts of work")
+    kernels = f"{some}{plural_text(launched, 'kernel')}, {works}"
     out.print(f"  latency  {_us(cost.latency_us)}  ({kernels}; launches {percent_text(share)})")
     over = cost.hbm_bytes / cost.compulsory_bytes if cost.compulsory_bytes else 1.0
     least = bytes_text(cost.compulsory_bytes)
@@ -122,7 +131,7 @@ def _print_families(out: Console, cost: GraphCost) -> None:
             _error(family_p90(total.name)),
         )
     out.print(table)
-    out.print("[dim]error: nine of ten published measurements are within it; none: none are known[/dim]")
+    out.print(f"[dim]{_MEANINGS}[/dim]")
 
 
 def _print_savings(out: Console, savings: Sequence[tuple[Step, Saving]]) -> None:
@@ -164,17 +173,14 @@ def _print_notes(out: Console, cost: GraphCost) -> None:
         out.print(f"\n[dim]{escape(', '.join(ops[:MOST_NOTES]))}: {escape(note)}[/dim]")
     if not cost.uncosted:
         return
-    reasons: dict[str, list[str]] = {}
-    for row in cost.uncosted:
-        reasons.setdefault(row.reason, []).append(f"{row.node} ({row.op})")
+    groups = reason_groups((f"{row.node} ({row.op})", row.reason, 1) for row in cost.uncosted)
     out.print(f"\n[yellow]not costed:[/yellow] {plural_text(len(cost.uncosted), 'kernel')}, in no total")
-    ordered = sorted(reasons.items(), key=lambda item: -len(item[1]))
-    for reason, names in ordered[:MOST_NOTES]:
-        first = escape(shortened(names[0], 40))
-        more = f" and {count_text(len(names) - 1)} more" if len(names) > 1 else ""
-        out.print(f"  {first}{more}: {escape(reason)}")
-    if len(ordered) > MOST_NOTES:
-        out.print(f"  [dim]{plural_text(len(ordered) - MOST_NOTES, 'other reason')}[/dim]")
+    for group in groups[:MOST_NOTES]:
+        first = escape(shortened(group.names[0], 40))
+        more = f" and {count_text(group.kernels - 1)} more" if group.kernels > 1 else ""
+        out.print(Padding(f"{first}{more}: {escape(group.reason)}", (0, 0, 0, 2)))
+    if len(groups) > MOST_NOTES:
+        out.print(f"  [dim]{plural_text(len(groups) - MOST_NOTES, 'other reason')} (--json lists them)[/dim]")
 
 
 def _one_each(warnings: Sequence[OverFusion]) -> list[OverFusion]:

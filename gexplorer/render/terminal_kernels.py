@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
-import click
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -16,13 +14,22 @@ from gexplorer.kernels.landscape import Landscape
 from gexplorer.kernels.stage import Kernels
 from gexplorer.kernels.text import to_text
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
+from gexplorer.render.terminal_program import print_program
+from gexplorer.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
 from gexplorer.views.kernels import HeatMap, KernelRow, ProgramRow, heat_map, kernel_rows, kernels_summary, operators_of
+from gexplorer.views.reasons import reason_groups
 
+# What the heads of the columns mean.
+_MEANINGS = (
+    "A line is a design: kernels of the same operator, types, shapes and attributes; count: how many. buffers: how full"
+    " the fullest of a core is; tried: tiles evaluated; each: modelled time of one kernel; bound by: as gexplorer cost"
+    " explains. --node NODE shows one kernel whole."
+)
 # Kernels and operators that are shown before the rest is only counted.
 MOST = 40
-# Reasons in the lines of `compile`.
+# Reasons in the lines of `compile`, and operators that have one.
 REASONS = 2
+OPERATORS = 4
 # Size of a heat map.
 ROWS, COLUMNS = 16, 60
 # A character for how much slower than the best a cell's best tile is, up to that; and for the buffers.
@@ -30,26 +37,35 @@ _SHADES = ((1.02, "█"), (1.1, "▓"), (1.5, "▒"), (3.0, "░"), (float("inf"
 _LETTERS = {"l0a": "a", "l0b": "b", "l0c": "c", "l1": "1", "ub": "u"}
 
 
-def print_kernels(kernels: Kernels, cost: GraphCost) -> None:
-    """The kernels that differ, those without a program by reason, and what the search took."""
+def print_kernels(kernels: Kernels, cost: GraphCost, cure: str = "") -> None:
+    """A line for each design, those without a program by reason, and what the search took.
+
+    Args:
+        kernels: the kernels stage.
+        cost: what the kernels cost.
+        cure: what would make sizes known that are not; "" where that is not to be had.
+    """
     out = console()
     rows, numbers = kernel_rows(kernels, cost), kernels_summary(kernels)
     out.print(f"[bold]{escape(kernels.chip.name)}[/bold], tiles: {kernels.mode}")
     out.print(
-        f"  {plural_text(len(kernels), 'kernel')}, {count_text(len(rows))} of them different;"
-        f"\n  {count_text(kernels.generated)} have a tile program, {numbers['lacking']} lack one,"
-        f" {numbers['elsewhere']} need none."
+        f"  {plural_text(len(kernels), 'kernel')} of {plural_text(len(rows), 'design')}: "
+        f"{count_text(kernels.generated)} have a tile program, {numbers['lacking']} lack one,"
+        f" {numbers['elsewhere']} need none"
     )
     seconds = sum(kernels.seconds.values())
-    out.print(f"  {plural_text(kernels.evaluations, 'tile')} evaluated; {time_text(seconds)} in all\n")
+    out.print(f"  {plural_text(kernels.evaluations, 'tile')} evaluated in {time_text(seconds)}")
     made = [row for row in rows if row.programs]
     if made:
+        out.print()
         out.print(_table(made[:MOST]))
     if len(made) > MOST:
-        out.print(f"[dim]{plural_text(len(made) - MOST, 'more kernel')}; --json lists them[/dim]")
+        out.print(f"[dim]{plural_text(len(made) - MOST, 'more design')}; --json lists them[/dim]")
     if made:
-        out.print("[dim]buffers: the fullest of a core; tried: tiles evaluated; each: modelled time[/dim]")
+        out.print(f"[dim]{_MEANINGS}[/dim]")
     _print_missing(out, [row for row in rows if row.missing])
+    if cure and any(row.total_us is None for row in rows):
+        out.print(Padding(escape(cure), (0, 0, 0, 2)))
 
 
 def print_kernel(kernels: Kernels, node: str, *, flags: bool = False) -> None:
@@ -78,18 +94,16 @@ def print_kernel(kernels: Kernels, node: str, *, flags: bool = False) -> None:
 def kernels_lines(kernels: Kernels) -> list[str]:
     """The kernels stage in the lines that ``gexplorer compile`` prints, with markup."""
     numbers = kernels_summary(kernels)
-    differ = plural_text(len(kernels.distinct), "kernel that differs", "kernels that differ")
-    lines = [f"{count_text(len(kernels))} launched, {differ}; tiles: {kernels.mode}"]
+    designs = plural_text(len(kernels.distinct), "design")
+    lines = [f"{plural_text(len(kernels), 'kernel')} of {designs}; tiles: {kernels.mode}"]
     if kernels.lacking:
         ops = ", ".join(dict.fromkeys(kernel.op for kernel in kernels.lacking))
         lacking = plural_text(int(str(numbers["lacking"])), "kernel")
         lines.append(f"[yellow]no tile program[/yellow] for {lacking}: {escape(shortened(ops, 50))}")
-        reasons = Counter[str]()
-        for kernel in kernels.lacking:
-            reasons[kernel.missing.reason if kernel.missing is not None else ""] += kernel.count
-        lines += [f"  {count_text(count)} x {escape(reason)}" for reason, count in reasons.most_common(REASONS)]
-        if len(reasons) > REASONS:
-            lines.append(f"  {plural_text(len(reasons) - REASONS, 'other reason')} (gexplorer kernels lists them)")
+        groups = reason_groups((k.op, k.missing.reason, k.count) for k in kernels.lacking if k.missing is not None)
+        lines += [f"  {count_text(group.kernels)} x {escape(group.reason)}" for group in groups[:REASONS]]
+        if len(groups) > REASONS:
+            lines.append(f"  {plural_text(len(groups) - REASONS, 'other reason')} (gexplorer kernels lists them)")
     return lines
 
 
@@ -115,16 +129,17 @@ def _program_cells(program: ProgramRow) -> tuple[str, str, str]:
 
 
 def _print_missing(out: Console, rows: Sequence[KernelRow]) -> None:
-    reasons: dict[tuple[str, str], list[KernelRow]] = {}
-    for row in rows:
-        reasons.setdefault((row.missing, row.reason), []).append(row)
-    if not reasons:
+    if not rows:
         return
     out.print("\n[yellow]without a tile program:[/yellow]")
-    for (_, reason), group in sorted(reasons.items(), key=lambda item: -sum(row.count for row in item[1]))[:MOST]:
-        count = sum(row.count for row in group)
-        ops = ", ".join(dict.fromkeys(row.op for row in group))
-        out.print(Padding(f"{count_text(count)} x {escape(shortened(ops, 40))}: {escape(reason)}", (0, 0, 0, 2)))
+    groups = reason_groups((row.op, row.reason.removeprefix(f"{row.op}: "), row.count) for row in rows)
+    for group in groups[:MOST]:
+        ops = escape(", ".join(shortened(name, 24) for name in group.names[:OPERATORS]))
+        if len(group.names) > OPERATORS:
+            ops += f" and {plural_text(len(group.names) - OPERATORS, 'other operator')}"
+        out.print(Padding(f"{count_text(group.kernels)} x {ops}: {escape(group.reason)}", (0, 0, 0, 2)))
+    if len(groups) > MOST:
+        out.print(f"  [dim]{plural_text(len(groups) - MOST, 'other reason')} (--json lists them)[/dim]")
 
 
 def _print_operators(out: Console, operators: Sequence[tuple[str, str, str]]) -> None:
@@ -152,8 +167,7 @@ def _print_program(out: Console, program: Generated, *, flags: bool) -> None:
     if program.landscape is not None:
         _print_landscape(out, program.landscape)
     out.print()
-    # A line of a program may be longer than a terminal is wide; it must stay one line.
-    click.echo(to_text(program.program, flags=flags), nl=False)
+    print_program(to_text(program.program, flags=flags))
 
 
 def _print_landscape(out: Console, landscape: Landscape) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from gexplorer.errors import printable
 from gexplorer.memory.plan import DEFINITIONS, Plan
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import (
+from gexplorer.units import (
     bytes_text,
     change_text,
     count_text,
@@ -26,7 +26,6 @@ from gexplorer.views.memory import (
     PeakRow,
     PlanNumbers,
     SharingRow,
-    UnsizedRow,
     finding_rows,
     memory_numbers,
     peak_rows,
@@ -59,8 +58,11 @@ _Column = tuple[str, Literal["left", "right"]]
 
 
 def print_planners(rows: Sequence[PlannerRow], problem: Problem) -> None:
-    """The planners side by side on the same buffers, each with what the verifier says of it."""
+    """The planners side by side on the same buffers, each with what the verifier says of it; where there are any."""
     out = console()
+    if not len(problem):
+        out.print("No buffer is to be placed.", style="bold")
+        return
     bound, unplanned = bytes_text(problem.bound_bytes), bytes_text(problem.unplanned_bytes)
     out.print(f"{plural_text(len(problem), 'buffer')}, bound {bound}, unplanned {unplanned}\n")
     table = _table(("planner", "left"), ("pool", "right"), ("x bound", "right"), ("saved", "right"))
@@ -103,13 +105,21 @@ def print_changes(wished: Iterable[str], changes: Sequence[Change]) -> None:
     out.print()
 
 
-def print_memory(memory: Memory, rows: Sequence[TensorRow]) -> None:
-    """Numbers with their meaning, what has no size, who is alive at the peak, what shares bytes, the largest."""
+def print_memory(memory: Memory, rows: Sequence[TensorRow], cure: str = "") -> None:
+    """Numbers with their meaning, what has no size, who is alive at the peak, what shares bytes, the largest.
+
+    Args:
+        memory: the memory stage.
+        rows: its tensors.
+        cure: what would give free sizes a value; "" where none is free.
+    """
     out = console()
     numbers, unsized = memory_numbers(memory), unsized_rows(memory)
-    _print_unsized(out, unsized)
+    print_unsized(memory, cure)
     if unsized and not numbers.buffers:
         return
+    if unsized:
+        out.print()
     _print_numbers(out, numbers)
     for row in finding_rows((*memory.plan.findings, *memory.findings))[:ROWS]:
         out.print(Padding(f"[red]{row['code']}:[/red] {escape(str(row['reason']))}", (0, 0, 0, 2)))
@@ -282,9 +292,17 @@ def _print_largest(out: Console, rows: Sequence[TensorRow]) -> None:
     _print_rest(out, len(own) - ROWS, " (--json has them all, --tensor NAME shows one)")
 
 
-def _print_unsized(out: Console, rows: Sequence[UnsizedRow]) -> None:
+def print_unsized(memory: Memory, cure: str = "") -> None:
+    """The tensors that have no size and so no place, by reason; nothing where there are none.
+
+    Args:
+        memory: the memory stage.
+        cure: what would give free sizes a value; "" where none is free.
+    """
+    rows = unsized_rows(memory)
     if not rows:
         return
+    out = console()
     out.print(f"[yellow]{plural_text(sum(row.tensors for row in rows), 'tensor')} not planned[/yellow]")
     for row in rows[:ROWS]:
         names = ", ".join(shortened(name, NAME) for name in row.examples)
@@ -292,7 +310,8 @@ def _print_unsized(out: Console, rows: Sequence[UnsizedRow]) -> None:
         out.print(Padding(f"{count_text(row.tensors)} x {escape(row.reason)}", (0, 0, 0, 2)))
         out.print(Padding(f"[dim]{escape(names)}[/dim]", (0, 0, 0, 4)))
     _print_rest(out, len(rows) - ROWS)
-    out.print()
+    if cure:
+        out.print(Padding(escape(cure), (0, 0, 0, 2)))
 
 
 def _print_rest(out: Console, left: int, more: str = "") -> None:

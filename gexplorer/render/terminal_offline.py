@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 
 from gexplorer.offline.session import Timings
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import bytes_text, count_text, plural_text, shortened, time_text
+from gexplorer.units import bytes_text, count_text, plural_text, shortened, time_text
 from gexplorer.views.offline import is_cann_info
 
 # Rows of each table before the rest is only counted.
@@ -44,10 +45,9 @@ def print_info(info: Mapping[str, Any]) -> None:
     _print_constants(out, info["constants"])
     _print_memory(out, info["memory"])
     times = info["schedule"]
-    modelled = time_text(times["makespan_us"] / 1e6)
     out.print(
-        f"\n[bold]schedule[/bold]  {plural_text(times['streams'], 'stream')}, modelled {modelled},"
-        f" critical path {time_text(times['critical_path_us'] / 1e6)}, {plural_text(times['syncs'], 'sync')}"
+        f"\n[bold]schedule[/bold]  {plural_text(times['streams'], 'stream')}, {_modelled(info)},"
+        f" {plural_text(times['syncs'], 'sync')}"
     )
     _print_sections(out, info["sections"])
 
@@ -82,10 +82,12 @@ def print_run(outputs: Mapping[str, Any], timings: Timings, pool_bytes: int, lef
 
 
 def _print_values(out: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    table = _table(title, "dtype", "shape", "")
+    table = _table(title, "dtype")
+    table.add_column("shape", overflow="fold")
+    table.add_column(no_wrap=True)
     for row in rows[:ROWS]:
         shape = (
-            "*" if row["shape"] is None else "[" + ",".join("?" if d is None else str(d) for d in row["shape"]) + "]"
+            "*" if row["shape"] is None else "[" + ", ".join("?" if d is None else str(d) for d in row["shape"]) + "]"
         )
         note = "may be left out" if row.get("optional") else "size by the run" if row.get("outside") else ""
         table.add_row(escape(shortened(row["name"], NAME)), str(row["dtype"] or "no tensor"), escape(shape), note)
@@ -98,10 +100,10 @@ def _print_instructions(out: Console, found: Mapping[str, Any]) -> None:
     out.print(
         f"\n[bold]instructions[/bold]  {count_text(found['count'])}: {count_text(found['run'])} run,"
         f" {count_text(found['spared'])} spared (views and the like);"
-        f" {plural_text(found['kernels'], 'distinct kernel')}"
+        f" {plural_text(found['kernels'], 'kernel model')}"
     )
     engines = ", ".join(f"{engine} {count_text(count)}" for engine, count in found["engines"].items())
-    out.print(f"  by engine: {escape(engines) or 'none'}")
+    out.print(Padding(f"by engine: {escape(engines) or 'none'}", (0, 0, 0, 2)))
     table = _table("  operator", "count")
     table.columns[1].justify = "right"
     for op, count in list(found["operators"].items())[:ROWS]:
@@ -127,7 +129,7 @@ def _print_memory(out: Console, found: Mapping[str, Any]) -> None:
     if not found["is_fixed"]:
         out.print(
             f"\n[bold]memory[/bold]  {plural_text(found['pool_buffers'], 'buffer')} in the pool, placed by"
-            f" {found['planner']} when the inputs give {escape(', '.join(found['symbols']))}"
+            f" {found['planner']} when a run gives {escape(', '.join(found['symbols']))}"
         )
         return
     verdict = "proved optimal" if found["proved_optimal"] else f"bound {bytes_text(found['lower_bound_bytes'])}"
@@ -136,9 +138,9 @@ def _print_memory(out: Console, found: Mapping[str, Any]) -> None:
         f" {plural_text(found['pool_buffers'], 'buffer')} by {found['planner']}"
     )
     kinds = ", ".join(f"{kind} {bytes_text(size)}" for kind, size in found["bytes"].items())
-    out.print(f"  unplanned, by kind: {kinds}")
+    out.print(Padding(f"without reuse, by kind: {kinds}", (0, 0, 0, 2)))
     if found["largest"]:
-        table = _table("  largest", "offset", "size", "points")
+        table = _table("  largest", "byte offset", "size", "alive")
         for column in table.columns[1:]:
             column.justify = "right"
         for row in found["largest"]:
@@ -146,13 +148,23 @@ def _print_memory(out: Console, found: Mapping[str, Any]) -> None:
                 f"  {escape(shortened(row['name'], NAME))}",
                 f"{row['offset_bytes']:,}",
                 bytes_text(row["size_bytes"]),
-                f"{row['first_point']}-{row['last_point']}",
+                f"{row['first_point']} to {row['last_point']}",
             )
         out.print(table)
 
 
+def _modelled(info: Mapping[str, Any]) -> str:
+    """The modelled times; with free sizes they leave out kernels, or are not known at all."""
+    times = info["schedule"]
+    if not times["makespan_us"] and info["instructions"]["run"]:
+        return "time not known: no kernel has one"
+    least = "" if info["memory"]["is_fixed"] else "at least "
+    makespan, critical = (time_text(times[key] / 1e6) for key in ("makespan_us", "critical_path_us"))
+    return f"modelled {least}{makespan}, critical path {critical}"
+
+
 def _print_sections(out: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    table = _table("section", "offset", "size")
+    table = _table("section", "byte offset", "size")
     for column in table.columns[1:]:
         column.justify = "right"
     for row in rows:
@@ -176,7 +188,7 @@ def _print_cann(out: Console, info: Mapping[str, Any]) -> None:
         ],
     )
     for number, model in enumerate(info["models"]):
-        table = _table(f"model {number}", "type", "offset", "size")
+        table = _table(f"model {number}", "type", "byte offset", "size")
         for column in table.columns[1:]:
             column.justify = "right"
         for row in model["partitions"]:
@@ -192,7 +204,9 @@ def _facts(out: Console, rows: Sequence[tuple[str, str]]) -> None:
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for title in columns:
+    name, *others = columns
+    table.add_column(name, overflow="fold")  # gives way where the figures beside it need the room
+    for title in others:
         table.add_column(title, no_wrap=True)
     return table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -12,8 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
+from gexplorer.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
 from gexplorer.views.memory import finding_rows
+from gexplorer.views.reasons import reason_groups
 from gexplorer.views.schedule import (
     LoadRow,
     ScheduleNumbers,
@@ -74,13 +74,15 @@ def print_unpriced(unpriced: Mapping[str, str], kernels: int, cure: str) -> None
     out = console()
     if len(unpriced) < kernels:
         count = plural_text(len(unpriced), "kernel")
-        out.print(f"\n[yellow]{count} counted as 0 us[/yellow]; the times are lower bounds")
+        out.print(f"\n[yellow]{count} counted as 0 µs[/yellow]; the times are lower bounds")
     else:
         out.print("\n[yellow]no kernel has a time[/yellow]")
-    by_reason = Counter(unpriced.values())
-    for reason, count in by_reason.most_common(ROWS):
-        out.print(Padding(f"[dim]{count:5}  {escape(reason)}[/dim]", (0, 0, 0, 0)))
-    _print_rest(out, len(by_reason) - ROWS)
+    groups = reason_groups((node, reason, 1) for node, reason in unpriced.items())
+    for group in groups[:ROWS]:
+        first = escape(shortened(group.names[0], NAME))
+        named = f", such as {first}" if group.kernels > 1 else f" ({first})"
+        out.print(Padding(f"[dim]{count_text(group.kernels)} x {escape(group.reason)}{named}[/dim]", (0, 0, 0, 2)))
+    _print_rest(out, len(groups) - ROWS)
     if cure:
         out.print(Padding(escape(cure), (0, 0, 0, 2)))
 
@@ -98,8 +100,9 @@ def schedule_lines(schedule: Schedule, unpriced: Mapping[str, str]) -> list[str]
     if not unpriced:
         times = f"[bold]{_time(numbers.makespan_us)}[/bold], critical path {_time(numbers.critical_path_us)}"
         return [f"{where}: {times}; {sound}"]
-    reason, count = Counter(unpriced.values()).most_common(1)[0]
-    lines = [f"[yellow]no time of {count_text(len(unpriced))}[/yellow]: {escape(reason)} ({count_text(count)})"]
+    most, *_ = reason_groups((node, reason, 1) for node, reason in unpriced.items())
+    of_all = f"{count_text(most.kernels)} x " if most.kernels < len(unpriced) else ""
+    lines = [f"[yellow]no time of {plural_text(len(unpriced), 'kernel')}[/yellow]: {of_all}{escape(most.reason)}"]
     if len(unpriced) >= numbers.kernels:
         return [f"{where}; {sound}", *lines]
     times = f"[bold]{_time(numbers.makespan_us)}[/bold], critical path {_time(numbers.critical_path_us)}"
@@ -145,7 +148,9 @@ def _print_bars(out: Console, schedule: Schedule) -> None:
 
 def _print_loads(out: Console, rows: Sequence[LoadRow]) -> None:
     out.print()
-    table = _table(("", "left"), ("kernels", "right"), ("busy", "right"), ("", "right"), ("side by side", "right"))
+    table = _table(
+        ("", "left"), ("kernels", "right"), ("busy", "right"), ("of makespan", "right"), ("side by side", "right")
+    )
     for row in rows:
         shared = _time(row.shared_us) if row.shared_us else ""
         table.add_row(row.name, count_text(row.kernels), _time(row.busy_us), percent_text(row.utilisation), shared)

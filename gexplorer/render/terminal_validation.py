@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from gexplorer.render.terminal import console, escape
-from gexplorer.render.units import count_text, plural_text, shortened, time_text
+from gexplorer.units import count_text, plural_text, shortened, time_text
 from gexplorer.validation.record import Status
 from gexplorer.views.validation import cure_of, worst_errors
 

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from gexplorer.render.terminal import EXAMPLES, console, escape
-from gexplorer.render.units import bytes_text, count_text, plural_text
+from gexplorer.units import bytes_text, count_text, plural_text
 from gexplorer.views.node_story import Outcome, Story
 from gexplorer.views.why import INSIDE, Blocker, Miss, Tally
 
@@ -95,7 +95,7 @@ def _print_near(misses: Iterable[Miss], out: Console, most: int | None) -> None:
     for miss in misses:
         groups.setdefault(miss.code, []).append(miss)
     for code, same in groups.items():
-        out.print(f"  {code} x {count_text(len(same))}{_to_save(same)}")
+        out.print(Padding(f"{code} x {count_text(len(same))}{_to_save(same)}", (0, 0, 0, 2)))
         for miss in same[:most]:
             out.print(Padding(escape(miss.reason), (0, 0, 0, 4)))
         if most is not None and len(same) > most:

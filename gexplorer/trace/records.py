@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from shlex import quote
 from typing import overload
 
 from gexplorer.display import Charted, Displayed
@@ -223,10 +224,18 @@ class _Shown(dict[str, object]):
 
     def __init__(self, record: Rewrite | Reject) -> None:
         blocker = record.blocker if isinstance(record, Reject) else None
-        super().__init__({"node": record.node, "blocker": blocker, **record.parameters})
+        named = None if blocker is None else _Name(blocker)
+        super().__init__({"node": _Name(record.node), "blocker": named, **record.parameters})
 
     def __missing__(self, key: str) -> str:
         return _Unknown(f"{{{key}}}")
+
+
+class _Name(str):
+    """A name of the model's; ``{blocker:q}`` is one word of a shell's, whatever is in it."""
+
+    def __format__(self, spec: str) -> str:
+        return quote(self) if spec == "q" else super().__format__(spec)
 
 
 class _Unknown(str):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gexplorer.errors import ModelError
+from gexplorer.units import bytes_text
 from gexplorer.validation.effort import Budget
 from gexplorer.validation.inputs import batch_dims, free_dims, random_inputs, size_tries
 from gexplorer.validation.record import Note, Outcome
@@ -33,7 +34,7 @@ def require_weights(subject: Subject) -> None:
     absent = subject.absent
     if absent:
         first = min(absent)
-        shown = {"size": size_text(sum(absent.values())), "tensor": first, "tensors": len(absent)}
+        shown = {"size": bytes_text(sum(absent.values())), "tensor": first, "tensors": len(absent)}
         raise LeftOutError(Note("weights_absent", shown, first))
 
 
@@ -90,17 +91,6 @@ def left_out(error: LeftOutError) -> Outcome:
     return Outcome("skipped", (error.note,))
 
 
-def size_text(size_bytes: float) -> str:
-    """Bytes with a unit, three digits: ``14.2 GiB``."""
-    if size_bytes < 1024:
-        return f"{size_bytes:.0f} B"
-    for unit in ("KiB", "MiB", "GiB"):
-        size_bytes /= 1024
-        if size_bytes < 999.5:
-            return f"{size_bytes:.3g} {unit}"
-    return f"{size_bytes / 1024:,.3g} TiB"
-
-
 def seconds_text(seconds: float) -> str:
     """Seconds for people: ``0.3 s``, ``40 s``, ``3 min``."""
     if seconds < 9.95:
@@ -111,8 +101,3 @@ def seconds_text(seconds: float) -> str:
 def sizes_text(sizes: Mapping[str, int]) -> str:
     """Sizes of free dimensions: ``batch=2, seq=2``."""
     return ", ".join(f"{name}={size}" for name, size in sizes.items())
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -15,11 +15,11 @@ from gexplorer.views.summary import graph_summary
 if TYPE_CHECKING:
     from gexplorer.ir.graph import Graph
 
-# Where a figure stands in a summary, how it is measured, and whether less of it is better.
+# Where a figure stands in a summary, how it is measured, and whether less of it is better; None where neither is.
 _FIGURES = (
     ("graph.kernels", "kernels", "count", True),
-    ("graph.nodes", "nodes", "count", True),
-    ("graph.fused_kernels", "fused kernels", "count", False),
+    ("graph.nodes", "nodes", "count", None),
+    ("graph.fused_kernels", "fused kernels", "count", None),
     ("cost.latency_us", "latency, modelled", "us", True),
     ("cost.launch_us", "of it launches", "us", True),
     ("cost.hbm_bytes", "HBM traffic, modelled", "bytes", True),
@@ -30,7 +30,7 @@ _FIGURES = (
     ("memory.weight_bytes", "weights", "bytes", True),
     ("schedule.makespan_us", "makespan, modelled", "us", True),
     ("schedule.critical_path_us", "critical path, modelled", "us", True),
-    ("schedule.streams", "streams", "count", True),
+    ("schedule.streams", "streams", "count", None),
     ("schedule.unpriced", "kernels without a time", "count", True),
 )
 # What is 0 in a summary where no kernel has a price, and means that nobody knows.
@@ -51,7 +51,9 @@ class FigureChange:
         unit: ``count``, ``bytes`` or ``us``.
         before: in the first; None where it is not known.
         after: in the second.
-        less_is_better: which way is good.
+        less_is_better: which way is good; None where neither way is. Fused kernels are such: there are more of them
+            because more is fused, or because less went into each. So are sums that leave out other kernels on each
+            side, as they have no price.
     """
 
     key: str
@@ -59,7 +61,7 @@ class FigureChange:
     unit: str
     before: float | None
     after: float | None
-    less_is_better: bool
+    less_is_better: bool | None
 
     @property
     def change(self) -> float | None:
@@ -67,6 +69,13 @@ class FigureChange:
         if self.before is None or self.after is None or not self.before:
             return None
         return self.after / self.before - 1
+
+    @property
+    def is_better(self) -> bool | None:
+        """Whether the second is better; None where neither is, or nobody knows."""
+        if self.before is None or self.after is None or self.before == self.after or self.less_is_better is None:
+            return None
+        return (self.after < self.before) == self.less_is_better
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +145,11 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differenc
         for name in sorted({*before["options"], *after["options"]})
         if before["options"].get(name) != after["options"].get(name)
     }
+    apart = _number(before, "schedule.unpriced") != _number(after, "schedule.unpriced")
     figures = tuple(
-        FigureChange(key, label, unit, _number(before, key), _number(after, key), less)
+        FigureChange(
+            key, label, unit, _number(before, key), _number(after, key), None if apart and key in _PRICED else less
+        )
         for key, label, unit, less in _FIGURES
     )
     names = (str(before["model"]["name"]), str(after["model"]["name"]))

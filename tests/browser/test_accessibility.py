@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import gexplorer as gx
-from gexplorer.render.units import bytes_text
+from gexplorer.units import bytes_text
 from gexplorer.views.why import near_misses
 
 AXE = Path(__file__).parents[2] / "widgets" / "node_modules" / "axe-core" / "axe.min.js"

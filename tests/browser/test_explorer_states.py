@@ -140,7 +140,11 @@ def test_two_option_sets_say_what_got_worse_and_why(opened, first, tmp_path):
     assert f"{len(first.kernels)} → {len(second.kernels)}" in kernels
     assert "▲" in kernels
     worse, better = (int(n) for n in re.match(r"(\d+) worse(?:, (\d+) better)?", body).groups("0"))
-    assert worse + better == len(lines)
+    # More fused kernels are no verdict: they are told with those that are neither.
+    neither = page.locator(".gx-part", has_text="Neither better nor worse").locator(".gx-differs-line")
+    assert any(line.startswith("fused kernels") for line in neither.all_inner_texts())
+    assert neither.locator(".gx-worse, .gx-better").count() == 0
+    assert worse + better == len(lines) - neither.count()
     assert "matmul_bias off" in body
     assert "balanced → safe" in body.replace("\n", " ")
     assert "switched off" in body

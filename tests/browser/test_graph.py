@@ -33,6 +33,11 @@ SEEN = """box => { const g = gexplorer.explorer.graph, s = g.stage.scene, c = g.
     const x = s.x[box] * c.k + c.x, y = s.y[box] * c.k + c.y;
     return x > 0 && x < c.width && y > 0 && y < c.height; }"""
 
+# Of some boxes the one that is nearest to the middle of the window.
+MIDDLE = """boxes => { const g = gexplorer.explorer.graph, s = g.stage.scene, c = g.camera;
+    const away = box => Math.hypot(s.x[box] * c.k + c.x - c.width / 2, s.y[box] * c.k + c.y - c.height / 2);
+    return boxes.reduce((a, b) => away(b) < away(a) ? b : a); }"""
+
 
 @pytest.fixture(scope="module")
 def compiled():
@@ -220,6 +225,55 @@ def test_a_stub_leads_to_what_writes_its_value(page, compiled):
     assert there != stub["box"]
     assert page.evaluate("({...gexplorer.explorer.graph.camera.view})") != view
     assert page.evaluate(SEEN, there)
+
+
+# Frames a box with a stub that leads to several: its value, box, the boxes at its other end, its dot on the screen.
+SEVERAL = """() => { const g = gexplorer.explorer.graph, s = g.stage.scene, {nodes} = gexplorer.store.parts;
+    for (let i = 0; i < s.stubs; i++) { const box = s.stub_box[i], value = s.stub_value[i], w = s.w[box], h = s.h[box];
+        if (s.stub_side[i] !== 1 || s.open[box] || s.stub_nth[i]) continue;
+        const reads = n => nodes.inputs.subarray(nodes.inputs_at[n], nodes.inputs_at[n + 1]).includes(value);
+        const last = n => nodes.gone[n] > g.step;
+        const found = [...nodes.name.keys()].filter(n => reads(n) && last(n)).map(n => g.stage.box(n));
+        const boxes = [...new Set(found)].filter(one => one >= 0 && one !== box && s.parent[box] !== one);
+        if (boxes.length < 2) continue;
+        g.frame(g.stage.around([box]), 60, 1);
+        const {k, x, y} = g.camera, r = g.canvas.getBoundingClientRect();
+        return {box, value, boxes, at: [r.left + (s.x[box] + w / 2 - 10) * k + x, r.top + (s.y[box] + h / 2 + 6) * k + y]}; } }"""
+
+
+def test_a_stub_to_several_readers_goes_from_one_to_the_next_and_back(page):
+    stub = page.evaluate(SEVERAL)
+    many = len(stub["boxes"])
+    page.mouse.move(*stub["at"])
+    assert f"then n for the next of {many}" in page.locator(".gx-graph .gx-tip").inner_text()
+    page.mouse.click(*stub["at"])
+    said, seen = page.locator(".gx-readers-at b"), []
+
+    def look(nth):
+        assert said.inner_text() == f"reader {nth} of {many}"
+        seen.append(page.evaluate(MIDDLE, stub["boxes"]))
+        assert page.evaluate(SEEN, seen[-1])
+
+    look(1)
+    for nth in range(2, many + 1):
+        page.keyboard.press("n")
+        look(nth)
+    assert sorted(seen) == sorted(stub["boxes"]), "each once"
+    page.keyboard.press("n")
+    look(1)
+    page.keyboard.press("N")
+    look(many)
+    page.get_by_role("button", name="The next reader (n)").click()
+    look(1)
+    assert cursor(page) == {"value": stub["value"]}
+    page.get_by_role("button", name="back", exact=True).click()
+    assert page.evaluate(SEEN, stub["box"])
+    assert not page.locator(".gx-readers").is_visible()
+    # From a value that is chosen, by key alone; and gone with what is chosen.
+    page.locator("canvas.gx-canvas").press("n")
+    assert page.locator(".gx-readers").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator(".gx-readers").is_visible()
 
 
 def test_a_stub_of_a_result_leads_to_the_output_of_the_graph(page):

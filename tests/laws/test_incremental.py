@@ -12,6 +12,7 @@ from gexplorer.ir.text import to_text
 from gexplorer.passes.manager import all_passes
 
 MODEL = "llama2-7b:small=true"
+ENCODER = "bert-base:small=true"
 NAMES = [p.name for p in all_passes()]
 
 
@@ -57,6 +58,60 @@ def compile_source_again(options):
     from gexplorer.compiler import compile_source
 
     return compile_source(base().source, options)
+
+
+LATER = st.fixed_dictionaries(
+    {},
+    optional={
+        "fusion": st.dictionaries(st.sampled_from(["matmul_bias", "softmax", "gelu"]), st.booleans(), max_size=1),
+        "soc": st.sampled_from(["Ascend910B3", "Ascend910A"]),
+        "order": st.sampled_from(["as_written", "dfs", "rdfs"]),
+        "memory": st.sampled_from(["fast", "safe"]),
+        "memory_alignment": st.sampled_from(["ge", "none"]),
+        "no_reuse": st.sampled_from([(), ("MatMul",)]),
+        "streams": st.sampled_from(["single", "streams:2"]),
+        "tiling_mode": st.sampled_from(["library", "fast"]),
+        "fuse_when": st.sampled_from(["always", "if_profitable"]),
+    },
+)
+
+
+def figures(compiled):
+    """What every stage after the passes comes to."""
+    memory, schedule, cost = compiled.memory, compiled.schedule, compiled.cost
+    kernels = [(kernel.nodes, kernel.text, kernel.evaluations) for kernel in compiled.kernels.distinct]
+    return {
+        "order": [node.name for node in compiled.graph],
+        "addresses": memory.addresses.tolist(),
+        "times": dict(compiled.durations.us),
+        "chips": (cost.chip.name, compiled.kernels.chip.name),
+        "cost": (cost.latency_us, cost.hbm_bytes, cost.compulsory_bytes, cost.flops, cost.tiling),
+        "schedule": (schedule.mode, schedule.streams, schedule.makespan_us),
+        "kernels": (compiled.kernels.mode, kernels),
+    }
+
+
+@settings(max_examples=12)
+@given(LATER, LATER)
+def test_later_stages_take_over_nothing_that_has_changed(first, second):
+    changed = encoder().replace(**first).replace(**second)
+    afresh = gx.compile(ENCODER, **{**changed.options.as_dict(), "fusion": changed.options.fusion})
+    assert figures(changed) == figures(afresh)
+
+
+@cache
+def encoder():
+    return gx.compile(ENCODER, validate="off")
+
+
+def test_another_order_is_planned_once():
+    changed = encoder().replace(order="dfs")
+    assert changed.memory is not encoder().memory
+    again = changed.replace(streams="streams:2")
+    assert again.memory is changed.memory
+    assert again.kernels is changed.kernels
+    assert changed.replace(order="rdfs").memory is not changed.memory
+    assert changed.replace(order="as_written").memory.graph is encoder().memory.graph
 
 
 def test_only_what_a_change_touches_is_done_again():

@@ -23,7 +23,7 @@ EXPECTED = {
         "compile": r"1,060 nodes of the file -> 38 kernels",
         "explore": r"Explorer",
         "parse": r"727 nodes\ninput_ids: int64\[1,128\]\n(.|\n)*parse .*\npasses .*\n(.|\n)*validation .* ms",
-        "passes": r"Steps\(84\)",
+        "passes": r"Steps\(85\)",
         "shown": r"flash_attention \(GE: no such rule\): 167 -> 75 nodes\nPanelWidget",
         "why": r"16 near misses\n(.|\n)*cure: switch add_rms_norm off",
         "run_step": r"largest difference: 0\.0",

@@ -32,9 +32,24 @@ def test_whatever_an_option_is_it_works_or_is_refused_in_a_line(name):
         ({"fusion": {1: False}}, "fusion: 1 is no name"),
         ({"priorities": {b"x": 1}}, "priorities: b'x' is no name"),
         ({"shapes": {"x": "1,1"}}, "shapes: x: dimensions such as (1, 3, 224, 224) are wanted, not '1,1'"),
+        ({"shapes": {"x": 5}}, "shapes: x: dimensions such as (1, 3, 224, 224) are wanted, not 5"),
+        ({"fusion": {"gelu": "off"}}, "fusion: gelu: true or false is wanted, not 'off'"),  # any text would mean on
+        ({"priorities": {"gelu": "1", "swish": 2}}, "priorities: gelu: a whole number is wanted, not '1'"),
+        ({"allowed": {"gelu": 3}}, "allowed: gelu: numbers by the name of an attribute are wanted, not 3"),
+        ({"verify": "per-step", "seeds": ()}, "seeds: whole numbers from 0 are wanted, at least one, not ()"),
+        ({"seeds": (True,)}, "seeds: whole numbers from 0 are wanted, at least one, not (True,)"),
     ],
 )
 def test_the_line_says_what_is_wanted(options, why):
     with pytest.raises(OptionError) as caught:
         compile_("mlp:small=true", **options)
     assert str(caught.value) == why
+
+
+def test_of_two_switches_for_one_rule_the_later_one_holds():
+    base = compile_("mlp:small=true", validate="off", fusion={"matmul_bias": False})
+    on = base.replace(fusion={"MatMulBiasAddFusionPass": True})
+    assert "matmul_bias" in [one.name for one in on.plan.passes]
+    off = on.replace(fusion={"matmul_bias": False})
+    assert "matmul_bias" not in [one.name for one in off.plan.passes]
+    assert list(off.options.fusion) == ["MatMulBiasAddFusionPass", "matmul_bias"]

@@ -6,7 +6,7 @@ import { ExplorerStore } from "../src/core/store.ts";
 import { fromHash, fromSelection, toHash, toSelection } from "../src/core/selection.ts";
 import { blocked, savingText } from "../src/core/blocked.ts";
 import { Events } from "../src/core/events.ts";
-import { Mark, mark, shown } from "../src/core/diff.ts";
+import { Mark, mark, sameSteps, shown } from "../src/core/diff.ts";
 import { nodesOf, rejectsOf, stepsOf, valuesOf } from "./document.ts";
 
 const head = (kernels: number): Head => ({ options: { memory: "balanced" }, figures: [{ key: "kernels", value: kernels }] }) as unknown as Head;
@@ -137,6 +137,39 @@ test("the cursor finds its node again in another document", () => {
   assert.deepEqual(store.cursor, { step: 0, node: 2 });
   store.receive({ nodes: nodesOf([{ name: "c" }]) });
   assert.equal(store.cursor.node, undefined);
+});
+
+test("rewrite, near miss and position are found again by their nodes, though a rule that is off has no step any more", () => {
+  const { store } = opened();
+  const nodes = nodesOf([{ name: "a" }, { name: "b" }, { name: "c" }]);
+  const rewrites = (...node: number[]): never => ({ node: Int32Array.from(node) }) as never;
+  const steps = stepsOf([{ name: "gone" }, { name: "kept", rewrites: rewrites(0, 2), rejects: rejectsOf([[0, -1, 0, 0], [1, -1, 0, 1]]) }], ["at a", "at b"]);
+  const memory = { order: Int32Array.of(0, 2, 1) } as never;
+  store.receive({ nodes, steps, memory });
+  // Another order of nodes, of rewrites, of near misses and of the program.
+  const next = {
+    nodes: nodesOf([{ name: "c" }, { name: "b" }, { name: "new" }]),
+    steps: stepsOf([{ name: "kept", rewrites: rewrites(2, 0), rejects: rejectsOf([[1, -1, 0, 1]]) }], ["", "at b"]),
+    memory: { order: Int32Array.of(1, 0) } as never,
+  };
+  store.move({ step: 1, rewrite: 1, position: 2 });
+  store.receive(next);
+  assert.deepEqual(store.cursor, { step: 0, rewrite: 1, position: 0 });
+  store.receive({ nodes, steps, memory });
+  store.move({ step: 1, reject: 1, position: 0 });
+  store.receive(next);
+  assert.deepEqual(store.cursor, { step: 0, reject: 0 }, "position 0 was of a node that is gone");
+  store.receive({ nodes, steps, memory });
+  store.move({ step: 1, rewrite: 0 });
+  store.receive(next);
+  assert.deepEqual(store.cursor, { step: 0 }, "nothing rewrites that node any more");
+});
+
+test("steps of one name are told apart by their order", () => {
+  const before = stepsOf(["a", "b", "a", "a"].map((name) => ({ name })));
+  const after = stepsOf(["b", "a", "a"].map((name) => ({ name })));
+  assert.deepEqual([...sameSteps(before, after)], [[0, 1], [1, 0], [2, 2]]);
+  assert.deepEqual([...sameSteps(undefined, after)], []);
 });
 
 test("a selection goes through the address bar unharmed", () => {

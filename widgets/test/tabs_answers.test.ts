@@ -8,7 +8,8 @@ import { amount } from "../src/tabs/table.ts";
 import { placed } from "../src/tabs/tooltip.ts";
 import { meant } from "../src/tabs/versions.ts";
 import { walk } from "../src/tabs/walk.ts";
-import { shortened } from "../src/tabs/words.ts";
+import { onlyMoves } from "../src/tabs/roofline.ts";
+import { bindingOf, shortened } from "../src/tabs/words.ts";
 
 const ints = (...values: number[]): Int32Array => Int32Array.from(values);
 const floats = (...values: number[]): Float64Array => Float64Array.from(values);
@@ -95,4 +96,16 @@ test("the cursor on a tensor means the kernel that writes it", () => {
   assert.equal(meant({ nodes }, { value: 99 }), null);
   assert.equal(shortened("abcdef", 4), "ab…ef");
   assert.equal(shortened("abcd", 4), "abcd");
+});
+
+test("where nothing computes there is nothing to place under a roof, and it is said", () => {
+  const moves = { name: ints(0, 1), type: ints(0, 0), bound: ints(0, 0), flops: floats(0, NaN), latency_us: floats(3, 5), hbm_bytes: floats(1024, 0), l2_bytes: floats(1024, 2048) } as unknown as CostPart;
+  assert.match(onlyMoves(moves) ?? "", /^The 2 kernels with a price only move data \(8\.00 µs, 1\.00 KiB of HBM\)/);
+  // What computes without HBM has a place under L2's roof.
+  assert.equal(onlyMoves({ ...moves, flops: floats(0, 7) }), null);
+});
+
+test("what binds open sizes is told where somebody misses them, and where there are such", () => {
+  const head = { binding: "shapes={'x': (1, 3)}" } as never;
+  assert.deepEqual([bindingOf({ head }, true), bindingOf({ head }, false), bindingOf({}, true)], ["shapes={'x': (1, 3)}", "", ""]);
 });

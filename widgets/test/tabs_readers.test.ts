@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { CostPart, Head, MemoryPart, NodesPart, SchedulePart, StepRow } from "../src/core/document.ts";
 import { Unit } from "../src/core/document.ts";
 import { contrast, inkOn, mixed, pixel, ramp } from "../src/tabs/colour.ts";
+import { isWorse } from "../src/inspector/difference.ts";
 import { verdict } from "../src/tabs/figures.ts";
 import { errorOf, groupsOf, ofRoof, pointsOf, roofOf, shapeOf, unitsOf } from "../src/tabs/kernels.ts";
 import { cellAt, cellOf, edgesOf, landscapeOf, quickness, type TiledKernel } from "../src/tabs/landscape.ts";
@@ -183,6 +184,9 @@ test("a figure is better, worse, or as it was to what is shown", () => {
   const figure = { value: 90, lower_is_better: true } as Parameters<typeof verdict>[0];
   assert.deepEqual([100, 80, 90, 90.01, null].map((before) => verdict(figure, before)), [1, -1, 0, 0, 0]);
   assert.equal(verdict({ ...figure, lower_is_better: false }, 100), -1);
+  assert.equal(verdict({ ...figure, lower_is_better: null }, 100), 0);
+  const differs = { key: "", label: "", unit: "count", before: 87, after: 111 } as const;
+  assert.deepEqual([true, false, null].map((less_is_better) => isWorse({ ...differs, less_is_better })), [true, false, null]);
 });
 
 test("text on every unit's colour and on the ramp can be read", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { apart, byteTicks, linear, logarithmic, logTicks, ticks, timeTicks } from "../src/tabs/scale.ts";
 import { visible } from "../src/tabs/table.ts";
 import { dragged, gripAt } from "../src/tabs/minimap.ts";
-import { isWhole, panned, showing, zoomed } from "../src/tabs/window.ts";
+import { isWhole, panned, rescaled, showing, zoomed } from "../src/tabs/window.ts";
 
 const whole = { low: 0, high: 100 };
 
@@ -89,4 +89,12 @@ test("the rows in view are never a negative number, also when a table has become
   assert.deepEqual(visible(2400, 240, 1000), [94, 116]);
   assert.deepEqual(visible(18_000, 240, 2), [2, 2]);
   assert.deepEqual(visible(0, 240, 0), [0, 0]);
+});
+
+test("a view of what has another length now is the same share of it; a view of all stays one of all", () => {
+  const whole = { low: 0, high: 50 };
+  assert.deepEqual(rescaled({ low: 20, high: 40 }, { low: 0, high: 100 }, whole), { low: 10, high: 20 });
+  assert.deepEqual(rescaled({ low: 0, high: 100 }, { low: 0, high: 100 }, whole), whole);
+  assert.deepEqual(rescaled({ low: 10, high: 20 }, whole, whole), { low: 10, high: 20 });
+  assert.deepEqual(rescaled({ low: 0, high: 0 }, { low: 0, high: 0 }, whole), whole);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { around, presentAround } from "../src/core/flow.ts";
 import { HEADER } from "../src/core/scene.ts";
 import { MOST_STUBS, STUB_LENGTH, stubAt, stubOffset, stubsShown } from "../src/core/stubs.ts";
-import { jumpOf } from "../src/graph/jumps.ts";
+import { jumpOf, ofValue } from "../src/graph/jumps.ts";
 import type { Stage } from "../src/graph/stage.ts";
 import { targetAt, type Target } from "../src/graph/target.ts";
 import { nextBox } from "../src/graph/walk.ts";
@@ -119,10 +119,19 @@ test("a stub leads to the other end of its value: to what writes it, or to all t
   const stage = staged();
   const box = (member: number): number => boxOf(stage, member);
   const found = jumps(stage);
-  assert.deepEqual(found[`${HEAD} ${MASK}`], { value: MASK, back: false, nodes: [KERNEL, TAIL], boxes: [box(KERNEL), box(TAIL)] });
-  assert.deepEqual(found[`${TAIL} ${MASK}`], { value: MASK, back: true, nodes: [HEAD], boxes: [box(HEAD)] });
+  assert.deepEqual(found[`${HEAD} ${MASK}`], { value: MASK, back: false, own: box(HEAD), nodes: [KERNEL, TAIL], boxes: [box(KERNEL), box(TAIL)] });
+  assert.deepEqual(found[`${TAIL} ${MASK}`], { value: MASK, back: true, own: box(TAIL), nodes: [HEAD], boxes: [box(HEAD)] });
   // What is in a closed container is found there.
   assert.deepEqual(found[`${KERNEL} ${FAR}`]?.boxes, [box(BOXES.block)]);
+});
+
+test("from a value that is chosen one goes to all that read it, the writer's box among none", () => {
+  const stage = staged();
+  const store = new ExplorerStore();
+  store.receive(graphOf());
+  const box = (member: number): number => boxOf(stage, member);
+  assert.deepEqual(ofValue(stage, store, 2, MASK), { value: MASK, back: false, own: -1, nodes: [KERNEL, TAIL], boxes: [box(KERNEL), box(TAIL)] });
+  assert.deepEqual(ofValue(stage, store, 2, 99).boxes, []);
 });
 
 test("a stub inside an open kernel leads out of it, to an input of the graph too, never to what is around it", () => {

@@ -39,7 +39,7 @@ class FlashAttention(Generator[AttentionKernel, AttentionCut]):
         return Chosen(tile, evaluations=evaluations)
 
     def program(self, kernel: AttentionKernel, tile: AttentionCut, chip: Chip, name: str) -> Program:
-        """Blocks of queries, each along all keys."""
+        """Blocks of queries, each along all keys; a wide head along its width as well."""
         return attention_program(kernel, tile, chip, name)
 
     def traffic(self, kernel: AttentionKernel, tile: AttentionCut, chip: Chip) -> dict[str, int]:
@@ -56,5 +56,5 @@ class FlashAttention(Generator[AttentionKernel, AttentionCut]):
         return f"attention of {work.heads} heads{shared}, {sizes}, {work.dtype.label}{mask}"
 
     def tile_text(self, tile: AttentionCut) -> str:
-        """Such as ``128q x 256k``."""
-        return f"{tile.queries}q x {tile.keys}k"
+        """Such as ``128q x 256k``, or ``128q x 64k x 64w`` where the head is taken in slices of its width."""
+        return f"{tile.queries}q x {tile.keys}k" + (f" x {tile.keys}w" if tile.sliced else "")

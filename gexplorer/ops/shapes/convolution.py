@@ -35,13 +35,13 @@ class Window:
 
 def window(call: Call, kernel: tuple[Dim, ...]) -> Window:
     """Reads the attributes that Conv and the pooling operators share."""
-    node, rank = call.node, len(kernel)
+    node, rank = call.node, len(call.shape(0) or ()) - 2
     strides = node.integers("strides") or (1,) * rank
     dilations = node.integers("dilations") or (1,) * rank
     pads = node.integers("pads") or (0,) * (2 * rank)
     auto = node.attribute("auto_pad", "NOTSET")
-    if len(strides) != rank or len(dilations) != rank or len(pads) != 2 * rank:
-        raise call.error(f"strides, dilations or pads do not have {rank} spatial axes")
+    if not len(kernel) == len(strides) == len(dilations) == rank or len(pads) != 2 * rank:
+        raise call.error(f"kernel, strides, dilations or pads do not have {rank} spatial axes")
     if any(number < 1 for number in strides + dilations):
         raise call.error("strides and dilations must be positive")
     text = auto.decode(errors="replace") if isinstance(auto, bytes) else str(auto)
@@ -90,7 +90,7 @@ def conv_integer(call: Call) -> tuple[Fact, ...]:
 def conv_shape(call: Call, data: Shape | None, weight: Shape | None) -> Shape | None:
     """The shape of a convolution's result; raises VerifyError where channels or ranks do not fit."""
     if data is None:
-        return None if weight is None else (None, weight[0]) + (None,) * (len(weight) - 2)
+        return None if weight is None or len(weight) < 3 else (None, weight[0]) + (None,) * (len(weight) - 2)
     if len(data) < 3:
         raise call.error(f"the input must have batch, channels and spatial axes, its rank is {len(data)}")
     if weight is None:
@@ -118,6 +118,8 @@ def conv_transpose(call: Call) -> tuple[Fact, ...]:
     geometry = window(call, node.integers("kernel_shape") or weight[2:])
     extra = node.integers("output_padding") or (0,) * rank
     wanted = node.integers("output_shape")
+    if len(extra) != rank or (wanted and len(wanted) < rank):
+        raise call.error(f"output_padding or output_shape do not have {rank} spatial axes")
     dims: list[Dim] = []
     for axis, dim in enumerate(type_.shape[2:]):
         stride = geometry.strides[axis]

@@ -136,5 +136,5 @@ def like(call: Call) -> tuple[Fact, ...]:
     """The input's shape, in the type of the attribute or the input's own."""
     type_, wanted = call.tensor(0), call.node.integer("dtype", 0)
     if wanted:
-        return (tensor(DType(wanted), call.shape(0)),)
+        return (tensor(call.element_type(wanted), call.shape(0)),)
     return (UNKNOWN if type_ is None else Fact(TensorType(type_.dtype, type_.shape)),)

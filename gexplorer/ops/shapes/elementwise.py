@@ -92,9 +92,9 @@ def broadcast(call: Call, dtype: DType | None) -> Fact:
     """The broadcast result of all inputs, elements computed where they are known."""
     if dtype is None:
         return UNKNOWN
-    shape = call.shape(0)
-    if call.version >= 7 or not call.node.integer("broadcast", 0):
-        shape = broadcast_inputs(call, range(len(call.inputs)))
+    if call.version < 7 and call.node.integer("broadcast", 0):  # the second operand goes along axes of its own choice
+        return tensor(dtype, call.shape(0))
+    shape = broadcast_inputs(call, range(len(call.inputs)))
     content = None
     if any(fact is not None and fact.content is not None for fact in call.inputs):
         content = _combined(call, dtype, shape)

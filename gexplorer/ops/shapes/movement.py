@@ -138,6 +138,8 @@ def squeeze(call: Call) -> tuple[Fact, ...]:
         if any(not isinstance(dim, int) for dim in source):
             return moved(call, None)
         return moved(call, tuple(dim for dim in source if dim != 1))
+    if not axes and 1 in source:  # the specification keeps all dimensions, onnxruntime none of 1
+        return moved(call, None)
     gone = axes_of(call, axes, len(source))
     for axis in gone:
         dim = source[axis]

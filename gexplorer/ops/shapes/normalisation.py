@@ -75,7 +75,7 @@ def layer_normalization(call: Call) -> tuple[Fact, ...]:
     if type_.shape is not None:
         axis = call.axis(call.node.integer("axis", -1), len(type_.shape))
         shape = type_.shape[:axis] + (1,) * (len(type_.shape) - axis)
-    statistics = DType(call.node.integer("stash_type", 1))
+    statistics = call.element_type(call.node.integer("stash_type", 1))
     return (Fact(type_), tensor(statistics, shape), tensor(statistics, shape))[: len(call.node.outputs)]
 
 

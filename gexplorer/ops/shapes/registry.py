@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gexplorer.errors import VerifyError
+from gexplorer.ir.dtypes import DType
 from gexplorer.ir.types import TensorType
 from gexplorer.ops.shapes.fact import UNKNOWN, Content, Fact, carries_content
 
 if TYPE_CHECKING:
     from gexplorer.ir.constant import Constant
-    from gexplorer.ir.dtypes import DType
     from gexplorer.ir.graph import Graph, Node
     from gexplorer.ir.symbols import Shape
 
@@ -85,6 +85,13 @@ class Call:
         if not -rank <= axis < rank:
             raise self.error(f"axis {axis} does not exist in a tensor of rank {rank}")
         return axis % rank
+
+    def element_type(self, number: int) -> DType:
+        """The element type of ONNX's number; raises VerifyError where there is none."""
+        try:
+            return DType(number)
+        except ValueError:
+            raise self.error(f"there is no element type {number}") from None
 
     def error(self, why: str) -> VerifyError:
         """The error that says what is wrong with the node."""

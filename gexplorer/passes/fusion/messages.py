@@ -46,14 +46,14 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
     not_allowed=Message(
         "its {attribute} would be {value}, and the switch file allows {allowed}", "add {value} to the switch file"
     ),
-    match_off=Message("this match is switched off", "switch it on: --on {rule}:{blocker}"),
+    match_off=Message("this match is switched off", "switch it on: --on {rule}:{blocker:q}"),
     fused=Message("{count} operators become one {kernel} kernel: {members}"),
     is_result=Message(
         "{value}, which {blocker} ({op}) makes, is a result of the graph", "take {value} off the results"
     ),
     swallowed=Message("{node} became part of what this rule fused at {blocker}"),
     part_off=Message(
-        "{node} is part of the match at {blocker}, which is switched off", "switch it on: --on {rule}:{blocker}"
+        "{node} is part of the match at {blocker}, which is switched off", "switch it on: --on {rule}:{blocker:q}"
     ),
 )
 

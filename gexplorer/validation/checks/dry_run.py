@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gexplorer.errors import ModelError
+from gexplorer.units import plural_text
 from gexplorer.validation.bisection import first_wrong_step
 from gexplorer.validation.checker import ModelRun
 from gexplorer.validation.comparing import (
     LeftOutError,
     inputs_of,
-    plural,
     require_time,
     seeds_of,
     size_candidates,
@@ -208,8 +208,8 @@ def _equal(
         else f"at most {worst.absolute:.2g} off"
     )
     shown = {
-        "outputs": plural(len(subject.read.output_names), "output"),
-        "runs": plural(runs, "run"),
+        "outputs": plural_text(len(subject.read.output_names), "output"),
+        "runs": plural_text(runs, "run"),
         "error": told,
         "original": original.what,
         "evaluator": NAMES[evaluator],

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from gexplorer.errors import ModelError
 from gexplorer.ir.graph import Node
 from gexplorer.ops.work import nbytes
+from gexplorer.units import bytes_text, plural_text
 from gexplorer.validation.checker import ModelRun
 from gexplorer.validation.comparing import (
     inputs_of,
-    plural,
     seeds_of,
     size_candidates,
-    size_text,
 )
 from gexplorer.validation.deviation import Deviation, deviation_of
 from gexplorer.validation.effort import Budget
@@ -59,7 +58,7 @@ def _drift(subject: Subject, budget: Budget) -> Outcome:
     kept = [nbytes(compiled.values[name].type) for _, name in shared]
     total = sum(size for size in kept if isinstance(size, int))
     if 2 * total > MOST_BYTES:
-        sizes = {"size": size_text(2 * total), "limit": size_text(MOST_BYTES)}
+        sizes = {"size": bytes_text(2 * total), "limit": bytes_text(MOST_BYTES)}
         return Outcome("skipped", (Note("too_large", sizes),))
     names = [name for _, name in shared]
     if not shared and all(compiled.producer(name) is None for name in compiled.outputs):
@@ -86,7 +85,7 @@ def _judged(values: Sequence[_Value], results: Sequence[_Value], doubtful: bool)
         worst = max(values, key=lambda value: value.deviation.relative)
         off = worst.deviation.relative
         told = f"at most {off:.2g} of the largest value off ({worst.node.name})" if off else "bit by bit"
-        kernels = plural(len({value.node.name for value in values}), "kernel")
+        kernels = plural_text(len({value.node.name for value in values}), "kernel")
         return Outcome("passed", (Note("kernels_agree", {"kernels": kernels, "error": told}),))
     shown = {"op": wrong.node.op, "value": wrong.name, "fault": wrong.deviation.fault}
     if failed is not None:

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 from gexplorer.errors import ModelError
 from gexplorer.execution.machine import POISON
 from gexplorer.ir.dtypes import DType
+from gexplorer.units import bytes_text, plural_text
 from gexplorer.validation.checker import ModelRun
 from gexplorer.validation.comparing import (
     LeftOutError,
     inputs_of,
-    plural,
     require_time,
     seeds_of,
     size_candidates,
     size_choices,
-    size_text,
     sizes_text,
 )
 from gexplorer.validation.deviation import deviation_of, limit_after
@@ -100,9 +99,9 @@ def _at_sizes(trial: PoolTrial, subject: Subject, first: Mapping[str, int], budg
                 return Outcome("failed", (wrong,))
             done += count
     shown = {
-        "instructions": plural(len(trial.program.instructions), "instruction"),
-        "pool": size_text(trial.pool_bytes),
-        "runs": plural(done, "run"),
+        "instructions": plural_text(len(trial.program.instructions), "instruction"),
+        "pool": bytes_text(trial.pool_bytes),
+        "runs": plural_text(done, "run"),
     }
     return Outcome("passed", (Note("pool_equal", shown), *_outside(subject, trial.program), *notes))
 
@@ -190,5 +189,5 @@ def _outside(subject: Subject, program: Program) -> Iterator[Note]:
     outside = [name for name in program.outside if name in subject.memory.program.unsized]
     if outside:
         why = subject.memory.program.unsized[outside[0]]
-        shown = {"tensors": plural(len(outside), "tensor"), "tensor": outside[0], "why": why}
+        shown = {"tensors": plural_text(len(outside), "tensor"), "tensor": outside[0], "why": why}
         yield Note("held_aside", shown, outside[0])

@@ -80,6 +80,7 @@ def _figure(
     series: NDArray[np.float64] | None = None,
     modelled: bool = False,
     unpriced: tuple[int | None, int] = (None, 0),
+    lower_is_better: bool | None = True,
     note: str = "",
 ) -> dict[str, object]:
     return {
@@ -94,7 +95,7 @@ def _figure(
         "first_unpriced": unpriced[0],
         "unpriced": unpriced[1],
         "series": series,
-        "lower_is_better": True,
+        "lower_is_better": lower_is_better,
         "note": note,
     }
 
@@ -193,6 +194,7 @@ def _launches(subject: Subject) -> dict[str, object]:
         first=unfused.launch_us / unfused.latency_us if unfused is not None and _is_compared(subject) else None,
         modelled=True,
         unpriced=_unpriced(subject),
+        lower_is_better=None,  # the share grows, too, where all else takes less
         note="modelled; share of the kernels' time that starting them takes",
     )
 

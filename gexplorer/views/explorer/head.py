@@ -10,6 +10,7 @@ from gexplorer.memory.modes import MODES
 from gexplorer.memory.planners.registry import all_planners
 from gexplorer.passes.switches import PRESETS
 from gexplorer.trace.records import STAGES
+from gexplorer.views.binding import shape_argument
 from gexplorer.views.describe import type_text
 from gexplorer.views.explorer.copies import copies
 from gexplorer.views.explorer.figures import figures
@@ -48,6 +49,7 @@ def head_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
         "figures": figures(subject, numbering),
         "stages": [_stage(name, subject) for name in STAGES],
         "choices": _choices(subject, graph),
+        "binding": "" if graph is None or options is None else shape_argument(subject.steps[-1].after, options.shapes),
         "failure": None if failure is None else {"name": failure.name, "why": failure.why},
         "difference": None,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import onnx
 import onnx.helper as h
@@ -10,6 +12,8 @@ import pytest
 import gexplorer as gx
 from gexplorer.cache.key import compilation_key, graph_digest
 from gexplorer.frontends.onnx import read
+from gexplorer.options import Options
+from gexplorer.passes import manager
 
 
 def model(weight=1.0, op="Add", elements=2000, text=b"a"):
@@ -78,3 +82,41 @@ def test_a_chip_of_the_users_counts_by_what_it_says(tmp_path):
         assert load_chip(str(chip)).clock_hz == mhz * 1e6
         keys.append(compilation_key(base.steps[0].after, base.options.with_changes({"soc": str(chip)})))
     assert keys[0] != keys[1]
+
+
+def test_a_key_knows_which_switch_came_last():
+    graph = gx.compile("mlp:small=true", validate="off").steps[0].after
+    ours, theirs = {"matmul_bias": False}, {"MatMulBiasAddFusionPass": True}
+    one, other = (Options(fusion=fusion) for fusion in ({**ours, **theirs}, {**theirs, **ours}))
+    assert compilation_key(graph, one) != compilation_key(graph, other)
+
+
+RULE = """
+from gexplorer.passes.base import Pass
+
+class Idle(Pass):
+    \"\"\"Does {what}.\"\"\"
+
+    name = "idle"
+    order = 431
+
+    def run(self, draft, log, context):
+        pass
+"""
+
+
+def test_a_key_knows_the_passes_of_other_packages(tmp_path, monkeypatch):
+    graph = gx.compile("mlp:small=true", validate="off").steps[0].after
+    monkeypatch.setattr(manager, "_registered", {})
+    monkeypatch.syspath_prepend(tmp_path)
+    keys = [compilation_key(graph, Options())]
+    for what in ("nothing", "nothing either"):
+        (tmp_path / "idle_pass.py").write_text(RULE.format(what=what))
+        gx.register(importlib.import_module("idle_pass").Idle)
+        keys += [compilation_key(graph, Options()) for _ in range(2)]
+    assert keys[1] == keys[2]
+    assert len(set(keys)) == 3
+    keys.append(compilation_key(graph, Options(fusion={"idle": False})))
+    assert keys[-1] not in keys[:-1]  # another switch
+    monkeypatch.setattr(manager._registered["idle"], "__module__", "__main__.cell")
+    assert compilation_key(graph, Options()) != compilation_key(graph, Options())  # from no file

@@ -115,6 +115,47 @@ def test_control_flow_is_one_kernel_with_what_it_captures():
     assert spans["Loop"] > 2
 
 
+# In both, what control flow writes where it ends lies where something was that ended within it.
+ENDS_WITHIN = {
+    "If": """
+        branching (bool c, float[4,4] x) => (float[4,4] z)
+        {
+            r = MatMul(x, x)
+            y = If (c) <
+                then_branch = t () => (float[4,4] a) { p = MatMul(r, r)  q = Neg(p)  a = MatMul(q, q) },
+                else_branch = e () => (float[4,4] b) { u = Neg(r)  b = MatMul(u, u) }
+            >
+            z = MatMul(y, y)
+        }
+        """,
+    "Loop": """
+        looping (float[4,4] x) => (float[4,4] z)
+        <int64 n = {2}>
+        {
+            y = Loop (n, , x) <body = b (int64 i, bool on, float[4,4] s) => (bool still, float[4,4] s3)
+                { still = Identity(on)  s1 = MatMul(s, x)  s2 = Neg(s1)  s3 = MatMul(s2, s2) }
+            >
+            z = MatMul(y, y)
+        }
+        """,
+}
+
+
+@pytest.mark.parametrize("op", ENDS_WITHIN)
+def test_what_ends_within_control_flow_may_be_where_its_results_go(op):
+    found = compiled(ENDS_WITHIN[op], memory="safe", validate="full")
+    memory, program = found.memory, found.memory.program
+    lives = {life.name: life for life in memory.liveness.table()}
+    end = max(point for point, name in enumerate(program.operators) if name.startswith(op))
+    place = memory.addresses[lives["y"].buffer]
+    ended = [life for life in lives.values() if life.kind.name == "INTERMEDIATE" and life.last_read < end]
+    assert any(memory.addresses[life.buffer] == place for life in ended)
+    for chosen in (True, False):
+        x = np.random.default_rng(0).standard_normal((4, 4)).astype(np.float32)
+        both(found.program, {"x": x, **({"c": np.array(chosen)} if op == "If" else {})})
+    assert found.validation.status == "passed"
+
+
 def test_strings_and_sequences_are_outside():
     made = compiled(
         """

@@ -81,6 +81,25 @@ def test_a_change_compiles_again_and_sends_only_what_is_new(compiled):
     assert not {"nodes", "scenes"} & set(front.messages[-1]["names"])
 
 
+def test_what_is_copied_is_what_was_asked_for():
+    """Not how the explorer compiles: it leaves validation out, so that a switch is quick."""
+    bench, front = opened(gx.compile(MODEL, validate="quick"))
+
+    def python(changes):
+        bench.change(Wish(bench.sequence + 1, changes))
+        assert bench.wait(60)
+        return front.parts["head"]["copy"]["python"].rpartition("\n")[2]
+
+    assert python({"memory": "safe"}) == f"c = gx.compile({MODEL!r}, memory='safe')"
+    assert bench.current.options.validate == "off"
+    assert "validate" not in front.parts["head"]["copy"]["cli"]
+    assert front.parts["head"]["options"]["validate"] == "quick"
+    # Asked for, it is said, although nothing else is compiled; and not any more when it is not.
+    assert python({"memory": "safe", "validate": "off"}) == f"c = gx.compile({MODEL!r}, validate='off', memory='safe')"
+    assert python({"memory": "safe"}) == f"c = gx.compile({MODEL!r}, memory='safe')"
+    assert python({}) == f"c = gx.compile({MODEL!r})"
+
+
 def test_an_answer_comes_even_when_nothing_is_new(compiled):
     bench, front = opened(compiled)
     del front.messages[:]

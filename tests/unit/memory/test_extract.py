@@ -115,11 +115,11 @@ def test_what_lives_on_the_host_or_is_not_known_says_why():
     graph = simple(nodes, inputs=("x", "t", "q", "o", "w"), outputs="v", types=types)
     program = program_of(graph)
     assert dict(program.unsized) == {
-        "x": "dimension b is free: bind it with --shape x:b,3,2*s",
+        "x": "dimension b of input x is free: bind it with --shape",
         "t": "strings have no fixed width, so they live on the host",
         "q": "a sequence lives on the host",
         "o": "an optional value lives on the host",
-        "y": "dimension b is free: bind it with --shape x:b,3,2*s",
+        "y": "dimension b of input x is free: bind it with --shape",
         "z": "its shape depends on data: NonZero n1",
         "u": "its shape depends on data: NonZero n1",
         "v": "its shape depends on data: NonZero n1",

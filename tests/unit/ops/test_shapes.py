@@ -529,3 +529,33 @@ def test_long_arrays_have_no_content():
         y = ConstantOfShape<value=int64[1]{{3}}>(n) }}"""
     assert facts_of(text.format(count=64))["y"].content == (3,) * 64
     assert facts_of(text.format(count=65))["y"].content is None
+
+
+HOSTILE = {
+    "(float[2,2] x) => (y) { y = EyeLike<dtype=99>(x) }": "EyeLike: there is no element type 99",
+    "(float[2,2] x, float[2] s) => (y, m) { y, m = LayerNormalization<stash_type=99>(x, s) }": "no element type 99",
+    "(float[1,2,8,8] x, float[4,2,3,3] w) => (y) { y = Conv<kernel_shape=[3]>(x, w) }": "do not have 2 spatial axes",
+    "(float[1,2,8,8] x, float[2,4,3,3] w) => (y) { y = ConvTranspose<output_padding=[1]>(x, w) }": "2 spatial axes",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_attributes_and_inputs_that_cannot_be_are_one_clear_line(text):
+    with pytest.raises(VerifyError, match=HOSTILE[text]):
+        facts_of(text)
+
+
+def test_before_opset_7_the_second_operand_went_along_an_axis_of_its_own_choice():
+    consts = "<int64[2,2] a = {1, 2, 3, 4}, int64[2] b = {10, 20}>"
+    fact = facts_of(f"() => (y) {consts} {{ y = Add<axis=0, broadcast=1>(a, b) }}", opset=6)["y"]
+    assert str(fact.type) == "int64[2,2]"
+    assert fact.content is None  # 11, 12, 23, 24; numpy's broadcasting gives 11, 22, 13, 24
+    short = "<int64[2,3] a = {1, 2, 3, 4, 5, 6}, int64[2] b = {10, 20}>"
+    assert type_of(f"() => (y) {short} {{ y = Add<axis=0, broadcast=1>(a, b) }}", opset=6) == "int64[2,3]"
+    assert facts_of(f"() => (y) {consts} {{ y = Add(a, b) }}", opset=7)["y"].content == (11, 22, 13, 24)
+
+
+def test_squeezing_no_axes_means_different_things_to_the_specification_and_onnxruntime():
+    none = "<int64[0] axes = {}>"
+    assert type_of(f"(float[1,3] x) => (y) {none} {{ y = Squeeze(x, axes) }}") == "float32[*]"
+    assert type_of(f"(float[2,3] x) => (y) {none} {{ y = Squeeze(x, axes) }}") == "float32[2,3]"

@@ -25,8 +25,8 @@ from gexplorer.render.html import document, text
 from gexplorer.render.page import plain_page
 from gexplorer.render.report import report_page, words_of, write_report
 from gexplorer.render.report_steps import step_section
-from gexplorer.render.units import bytes_text, change_text, count_text, plural_text, shortened, time_text
 from gexplorer.render.variants import BUDGET_BYTES, carry, parse_wanted, possible
+from gexplorer.units import bytes_text, change_text, count_text, plural_text, shortened, time_text
 from gexplorer.views.delta import MAGIC, applied
 from gexplorer.views.pack import unpack
 from gexplorer.views.report import command_line, python_line, report_data, step_report

@@ -24,7 +24,7 @@ from gexplorer.render.html import text
 from gexplorer.render.pool import POOL_HEIGHT, pool_figure
 from gexplorer.render.pool_shapes import PLANE, Scale, hatch, rest_shape
 from gexplorer.render.report_memory import memory_section
-from gexplorer.render.units import bytes_text, percent_text, ratio_text
+from gexplorer.units import bytes_text, percent_text, ratio_text
 from gexplorer.views.memory_picture import pool_picture
 from gexplorer.views.memory_report import memory_report
 from gexplorer.views.report import command_line, python_line, report_data

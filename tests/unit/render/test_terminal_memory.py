@@ -27,7 +27,7 @@ from gexplorer.render.terminal_memory import (
     print_planners,
     print_tensor,
 )
-from gexplorer.render.units import bytes_text
+from gexplorer.units import bytes_text
 from gexplorer.views.memory_tensors import occupants, tensor_row, tensor_rows
 from gexplorer.views.planners import changes, planner_rows
 

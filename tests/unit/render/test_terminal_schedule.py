@@ -8,8 +8,8 @@ from rich.console import Console
 import gexplorer as gx
 from gexplorer.render import terminal_schedule
 from gexplorer.render.terminal_schedule import SLICES, print_schedule, schedule_lines
-from gexplorer.render.units import time_text
 from gexplorer.schedule.stage import kernel_names, schedule
+from gexplorer.units import time_text
 from gexplorer.views.schedule import longest_waits
 from tests.schedules import durations
 

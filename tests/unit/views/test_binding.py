@@ -8,8 +8,10 @@ from onnx import parser
 
 import gexplorer as gx
 from gexplorer.cli import cli
-from gexplorer.views.binding import cure, shape_flags
+from gexplorer.render.document import document
+from gexplorer.views.binding import cure, shape_argument, shape_flags
 from gexplorer.views.difference import difference
+from gexplorer.views.pack import unpack
 
 OPEN = """
 <ir_version: 10, opset_import: ["": 21]>
@@ -43,6 +45,28 @@ def test_a_name_that_a_shell_would_split_is_quoted():
     model = parser.parse_model(OPEN.replace("other", "other_one"))
     model.graph.input[2].name = model.graph.node[2].input[0] = "other one"
     assert shape_flags(gx.compile(model).graph)[1] == "--shape 'other one:1,1'"
+
+
+def test_the_argument_of_python_binds_what_is_open_and_keeps_what_was_bound(path):
+    compiled = gx.compile(path)
+    argument = shape_argument(compiled.graph)
+    assert argument == "shapes={'x': (1, 4), 'other': (1, 1)}"
+    assert unpack(document(compiled).parts["head"])["binding"] == argument
+    bound = eval(f"gx.compile({path!r}, {argument})")
+    assert not bound.cost.uncosted
+    assert shape_argument(bound.graph) == ""
+    half = gx.compile(path, shapes={"x": (7, 4)})
+    head = unpack(document(half).parts["head"])
+    assert head["binding"] == "shapes={'x': (7, 4), 'other': (7, 1)}"
+    assert not eval(f"gx.compile({path!r}, {head['binding']})").cost.uncosted
+
+
+def test_a_picture_is_large_enough_for_what_it_goes_through_and_one_name_has_one_size():
+    text = """<ir_version: 10, opset_import: ["": 21]>
+    pictures (float[N, 3, H, W] image, float[N, H] row, float[N] free) => (float[N, 3, H, W] y, float[N, H] z)
+    { y = Relu(image)  z = Exp(row) }"""
+    graph = gx.compile(parser.parse_model(text)).graph
+    assert shape_flags(graph)[:2] == ("--shape image:1,3,224,224", "--shape row:1,224")
 
 
 @pytest.mark.parametrize("command", ["schedule", "cost"])

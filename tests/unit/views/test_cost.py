@@ -13,7 +13,7 @@ from gexplorer.cli import cli
 from gexplorer.cost.graph import cost_of
 from gexplorer.cost.over_fusion import over_fusion
 from gexplorer.hardware.catalogue import load_chip
-from gexplorer.render.units import operations_text
+from gexplorer.units import operations_text
 from gexplorer.views.cost import cost_detail, cost_summary
 
 B3 = load_chip("Ascend910B3")

@@ -43,6 +43,26 @@ def test_figures_options_and_rules_are_compared(whole, found):
     assert rules["matmul_bias"].after == 0
 
 
+def test_more_fused_kernels_are_neither_better_nor_worse(whole, found):
+    fused, kernels = figure(found, "graph.fused_kernels"), figure(found, "graph.kernels")
+    assert fused.before != fused.after
+    assert fused.is_better is None
+    assert kernels.is_better is (kernels.after < kernels.before)
+    back = difference(whole.replace(fusion={"matmul_bias": False}).summary(), whole.summary())
+    assert figure(back, "graph.kernels").is_better is not kernels.is_better
+    assert figure(found, "graph.fused_kernels").change is not None
+    assert figure(difference(whole.summary(), whole.summary()), "graph.kernels").is_better is None
+
+
+def test_sums_over_other_kernels_are_not_called_better(whole):
+    less = whole.summary()
+    less["schedule"]["unpriced"] += 3
+    less["cost"]["latency_us"] /= 2
+    found = difference(whole.summary(), less)
+    assert figure(found, "cost.latency_us").is_better is None
+    assert figure(found, "schedule.unpriced").is_better is False
+
+
 def test_why_a_rule_stopped_is_said():
     before = gx.compile(MODEL)
     match = f"matmul_bias:{before.steps['matmul_bias'].rewrites[0].node}"

@@ -1,6 +1,6 @@
 /** What a step did to a box, and the same node in another document. */
 
-import type { NodeId, NodesPart, Parts } from "./document.ts";
+import type { NodeId, NodesPart, Parts, StepsPart } from "./document.ts";
 import type { Cursor, GraphMode } from "./panel.ts";
 
 export enum Mark {
@@ -38,14 +38,52 @@ export function byName(nodes: NodesPart): Map<string, NodeId> {
   return rows;
 }
 
-/** The cursor in another document: step by stage and name, node and value by name; what is gone is released. */
+/** Where each step is in another document, by stage and name; of several with one name the first is the first. */
+export function sameSteps(before: StepsPart | undefined, after: StepsPart | undefined): Map<number, number> {
+  const keys = (part: StepsPart | undefined): string[] => {
+    const seen = new Map<string, number>();
+    return (part?.steps ?? []).map(({ stage, name }) => {
+      const key = `${stage} ${name}`;
+      seen.set(key, (seen.get(key) ?? 0) + 1);
+      return `${key} ${seen.get(key)}`;
+    });
+  };
+  const there = new Map(keys(after).map((key, step) => [key, step]));
+  return new Map(keys(before).flatMap((key, step) => (there.has(key) ? [[step, there.get(key) as number] as const] : [])));
+}
+
+/** A rewrite or near miss of a step by the node that it is about, a near miss also by what stood in the way; -1 where it is gone. */
+function sameRecord(before: Partial<Parts>, after: Partial<Parts>, from: number, to: number, which: "rewrites" | "rejects", at: number): number {
+  const names = ({ steps, nodes }: Partial<Parts>, step: number): string[] => {
+    const row = steps?.steps[step];
+    if (!row || !nodes || !steps) return [];
+    if (which === "rejects") return Array.from(row.rejects.place, (place, i) => `${steps.strings[place]}\n${steps.strings[row.rejects.code[i] ?? -1]}`);
+    return Array.from(row.rewrites.node, (node) => nodes.strings[nodes.name[node] ?? -1] ?? "");
+  };
+  const name = names(before, from)[at];
+  return name ? names(after, to).indexOf(name) : -1;
+}
+
+/** The cursor in another document: step by stage and name, all else by the names of nodes and values; what is gone is released. */
 export function carry(before: Partial<Parts>, after: Partial<Parts>, cursor: Cursor): Cursor {
   const to: Cursor = {};
   if (cursor.rule !== undefined) to.rule = cursor.rule;
   if (cursor.step !== undefined) {
-    const old = before.steps?.steps[cursor.step];
-    const found = after.steps?.steps.findIndex((step) => step.stage === old?.stage && step.name === old?.name) ?? -1;
-    if (found >= 0) to.step = found;
+    const found = sameSteps(before.steps, after.steps).get(cursor.step);
+    if (found !== undefined) {
+      to.step = found;
+      for (const [key, which] of [["rewrite", "rewrites"], ["reject", "rejects"]] as const) {
+        const at = cursor[key];
+        const record = at === undefined ? -1 : sameRecord(before, after, cursor.step, found, which, at);
+        if (record >= 0) to[key] = record;
+      }
+    }
+  }
+  if (cursor.position !== undefined && before.nodes && after.nodes) {
+    const nameAt = ({ memory, nodes }: Partial<Parts>, at: number): string | undefined => nodes?.strings[nodes.name[memory?.order[at] ?? -1] ?? -1];
+    const name = nameAt(before, cursor.position);
+    const found = name === undefined ? -1 : (after.memory?.order.findIndex((_, at) => nameAt(after, at) === name) ?? -1);
+    if (found >= 0) to.position = found;
   }
   if (cursor.node !== undefined && before.nodes && after.nodes) {
     const name = before.nodes.strings[before.nodes.name[cursor.node]];

@@ -49,7 +49,7 @@ export interface Figure {
   unpriced: number; // now
   modelled: boolean; // no measurement, nor a count: a simulation says so
   series: Float64Array | null; // by step, NaN where not known
-  lower_is_better: boolean;
+  lower_is_better: boolean | null; // null where neither way is good
   note: string;
 }
 
@@ -65,6 +65,8 @@ export interface Head {
   stages: { name: string; seconds: number; steps: number; status: "done" | "failed" | "absent" }[];
   /** What the controls may be set to. */
   choices: { soc: string[]; memory: string[]; planner: string[]; tiling: string[]; preset: string[]; shapes: string[] };
+  /** The argument that binds all open sizes of the inputs, in Python; "" where none is open. */
+  binding: string;
   /** The pass that ended the compilation, and why; null where it came to its end. */
   failure: { name: string; why: string } | null;
   /** Where two compilations are put side by side: what is different besides the graph. Else null. */
@@ -76,7 +78,7 @@ export interface Differing {
   sides: [string, string];
   options: { name: string; before: string; after: string }[]; // that differ
   inputs: { name: string; before: string; after: string }[]; // of the model, that have another type
-  figures: { key: string; label: string; unit: Figure["unit"]; before: number | null; after: number | null; less_is_better: boolean }[]; // that differ
+  figures: { key: string; label: string; unit: Figure["unit"]; before: number | null; after: number | null; less_is_better: boolean | null }[]; // that differ; null where neither way is good
   rules: { name: string; before: number; after: number; switched: string; reasons: { text: string; count: number }[] }[]; // rewrites
   /** Kernels of the second by what they are compiled for; null where there are no kernels. */
   kernels: { distinct: number; fresh: number; types: { type: string; count: number }[] } | null;

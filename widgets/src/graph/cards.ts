@@ -206,8 +206,9 @@ export class Cards {
     if (!three) return;
     context.fillStyle = back ? palette.muted : palette.soft;
     context.font = labels.plain;
-    context.fillText(labels.detail(i, (w - 14) * NARROWER), left + 8, top + BAND + 10, w - 14);
     const number = unit >= 0 ? labels.number(i) : "";
+    // Alone it stands in the middle of what is left, as if there were no third line.
+    context.fillText(labels.detail(i, (w - 14) * NARROWER), left + 8, number ? top + BAND + 10 : top + (BAND + h) / 2, w - 14);
     if (!number) return;
     context.fillStyle = palette.muted;
     context.fillText(number, left + 8, top + BAND + 25);

@@ -76,7 +76,7 @@ export class Tip {
     const end = stage.ends(value).find((box) => stage.isInput(box) === back);
     if (end !== undefined) names.unshift(back ? "an input of the graph" : "an output of the graph");
     if (found.length > MOST_NAMES) names.push(`and ${count(found.length - MOST_NAMES)} more`);
-    const go = boxes.length > 1 ? `press to go there, again for the next of ${count(boxes.length)}` : boxes.length ? "press to go there" : "";
+    const go = boxes.length > 1 ? `press to go there, then n for the next of ${count(boxes.length)}` : boxes.length ? "press to go there" : "";
     return [...this.#value(value), ...names.map((name, i) => (i ? name : `${back ? "from" : "to"} ${name}`)), go];
   }
 

@@ -7,12 +7,13 @@ import { palette as readPalette, type Palette } from "../core/palette.ts";
 import { h } from "../shell/dom.ts";
 import { READABLE, changedBoxes, firstView, sees, seesAny } from "./framing.ts";
 import { GLIDE, Glide, keyOf, type Anchor } from "./glide.ts";
-import { jumpOf } from "./jumps.ts";
+import { jumpOf, ofValue } from "./jumps.ts";
 import { Labels, type Metric } from "./labels.ts";
 import { focusNodes, light } from "./lighting.ts";
 import { Overview } from "./overview.ts";
 import { Painter, type Picture } from "./paint.ts";
 import { nodesOf, pictureOf } from "./picture.ts";
+import { Readers } from "./readers.ts";
 import { Stage } from "./stage.ts";
 import { Hands } from "./hands.ts";
 import { Tip } from "./tip.ts";
@@ -41,8 +42,7 @@ export class GraphView implements Panel {
   #hover = -1;
   #framed = false;
   #glide = new Glide();
-  /** The stub that was followed last, and to which of the boxes at its other end. */
-  #jumps = { stub: -1, nth: 0 };
+  #readers = new Readers({ show: (box) => this.#visit(box), name: (box) => this.labels.full(box) });
   #still = matchMedia("(prefers-reduced-motion: reduce)");
   #again = (): void => this.draw();
   #observer: ResizeObserver;
@@ -53,7 +53,8 @@ export class GraphView implements Panel {
     this.#overview = new Overview((x, y) => this.centre(x, y));
     this.#tip = new Tip(store);
     this.#table = new NodeTable(store, this);
-    this.element = h("div", { class: "gx-graph" }, this.canvas, this.#overview.element, this.#tip.element, this.#table.element);
+    this.element = h("div", { class: "gx-graph" }, this.canvas, this.#overview.element, this.#readers.element, this.#tip.element, this.#table.element);
+    this.element.addEventListener("keydown", (event) => this.#key(event));
     parent.append(this.element);
     this.#context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
     this.#palette = readPalette(this.element);
@@ -106,6 +107,7 @@ export class GraphView implements Panel {
       }
     }
     this.#picture.mode = this.#store.mode;
+    if (this.#store.cursor.value !== this.#readers.value) this.#readers.end();
     if (changed.has("cursor") || other) this.#follow(other);
     this.#relight();
     if (other || changed.has("theme") || changed.has("mode")) this.#overview.paint(this.#picture, this.#palette);
@@ -140,7 +142,7 @@ export class GraphView implements Panel {
     this.#picture = pictureOf(this.stage, this.#store);
     this.#hover = -1;
     this.#tip.hide();
-    this.#jumps = { stub: -1, nth: 0 };
+    this.#readers.end(); // its boxes have other numbers now
     this.camera.limit(scene);
     this.#painter.labels.begin(scene, this.#store.parts, this.metric);
     if (this.#framed) this.#glide.begin(old, this.#picture, this.camera, this.#still.matches, anchor);
@@ -247,11 +249,35 @@ export class GraphView implements Panel {
 
   /** Follows a stub to the other end of its value, and on to the next where there are several. */
   #jump(stub: number): void {
-    const { value, boxes } = jumpOf(this.stage, this.#store, this.step, stub);
-    this.#jumps = { stub, nth: this.#jumps.stub === stub ? this.#jumps.nth + 1 : 0 };
-    if (value >= 0) this.#store.move({ value, node: undefined, reject: undefined });
-    const rect = boxes.length ? this.stage.around([boxes[this.#jumps.nth % boxes.length]]) : undefined;
+    const jump = jumpOf(this.stage, this.#store, this.step, stub);
+    if (this.#readers.goesOn(jump)) return void this.#readers.turn(1);
+    if (jump.value >= 0) this.#store.move({ value: jump.value, node: undefined, reject: undefined });
+    this.#readers.begin(jump);
+  }
+
+  /** The next of those that read the chosen value. */
+  next(by: number): boolean {
+    const { value } = this.#store.cursor;
+    if (this.#readers.turn(by)) return true;
+    if (value === undefined) return false;
+    this.#readers.begin(ofValue(this.stage, this.#store, this.step, value));
+    return true;
+  }
+
+  #visit(box: number): void {
+    const rect = this.stage.around([box]);
     if (rect) this.frame(rect, 60, Math.max(this.camera.k, READABLE));
+    this.#hover = box;
+    this.#relight();
+    this.draw();
+  }
+
+  #key(event: KeyboardEvent): void {
+    const by = event.key === "n" ? 1 : event.key === "N" ? -1 : 0;
+    if (!by || event.ctrlKey || event.metaKey || event.altKey || (event.target as Element).closest("input")) return;
+    if (!this.next(by)) return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   open(box: number): void {

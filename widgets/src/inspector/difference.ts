@@ -6,6 +6,7 @@ import { Mark } from "../core/diff.ts";
 import { change, count, measure } from "../core/units.ts";
 import { markSign } from "../shell/glyph.ts";
 import { h } from "../shell/dom.ts";
+import { plural } from "../tabs/words.ts";
 import { section, some } from "./pieces.ts";
 import { byReason } from "./why.ts";
 
@@ -17,13 +18,13 @@ export function differencePage(store: Store, found: Differing): (HTMLElement | n
   const step = steps?.steps[0];
   // What differs by less than one can see is no difference.
   const known = found.figures.filter((one) => one.before !== null && one.after !== null && shown(one.before, one.unit) !== shown(one.after, one.unit));
-  const worse = known.filter((one) => isWorse(one)).sort(byChange);
-  const better = known.filter((one) => !isWorse(one)).sort(byChange);
+  const [worse, better, neither] = [true, false, null].map((verdict) => known.filter((one) => isWorse(one) === verdict).sort(byChange)) as [Figure[], Figure[], Figure[]];
   const unknown = found.figures.filter((one) => one.before === null || one.after === null);
   return [
-    h("div", { class: "gx-subject" }, h("div", { class: "gx-grow" }, h("h2", { text: verdict(worse, better) }), h("div", { class: "gx-muted gx-sides" }, h("span", { text: found.sides[0] }), h("span", { text: " → " }), h("span", { text: found.sides[1] })))),
+    h("div", { class: "gx-subject" }, h("div", { class: "gx-grow" }, h("h2", { text: verdict(worse, better, neither) }), h("div", { class: "gx-muted gx-sides" }, h("span", { text: found.sides[0] }), h("span", { text: " → " }), h("span", { text: found.sides[1] })))),
     section(`Worse · ${count(worse.length)}`, ...worse.map((one) => figureLine(one, "gx-worse"))),
     section(`Better · ${count(better.length)}`, ...better.map((one) => figureLine(one, "gx-better"))),
+    section(`Neither better nor worse · ${count(neither.length)}`, ...neither.map((one) => figureLine(one, "gx-muted"))),
     section("Known on one side only", ...unknown.map((one) => figureLine(one, ""))),
     section("Options", ...found.options.map(pairLine)),
     section("Inputs", ...some(found.inputs, 8, pairLine)),
@@ -55,8 +56,9 @@ const SHORT: Record<string, string> = {
   "schedule.unpriced": "no time known",
 };
 
-function isWorse({ before, after, less_is_better }: Figure): boolean {
-  return (after as number) > (before as number) === less_is_better;
+/** `null` where neither way is good. */
+export function isWorse({ before, after, less_is_better }: Figure): boolean | null {
+  return less_is_better === null ? null : (after as number) > (before as number) === less_is_better;
 }
 
 function byChange(a: Figure, b: Figure): number {
@@ -69,8 +71,8 @@ function size({ before, after }: Figure): number {
   return low > 0 ? high / low : Infinity;
 }
 
-function verdict(worse: Figure[], better: Figure[]): string {
-  if (!worse.length && !better.length) return "No figure differs";
+function verdict(worse: Figure[], better: Figure[], neither: Figure[]): string {
+  if (!worse.length && !better.length) return neither.length ? `${plural(neither.length, "figure differs", "figures differ")}` : "No figure differs";
   const said = [worse.length ? `${count(worse.length)} worse` : "", better.length ? `${count(better.length)} better` : ""].filter(Boolean);
   return `${said.join(", ")}`;
 }

@@ -6,8 +6,9 @@ import { fallbacks, timeByType } from "../core/glance.ts";
 import type { Store } from "../core/panel.ts";
 import { bytes, count, percent, time } from "../core/units.ts";
 import { unitGlyph } from "../shell/glyph.ts";
+import { cure } from "../shell/cure.ts";
 import { h } from "../shell/dom.ts";
-import { noPrice, plural, priceGap } from "../tabs/words.ts";
+import { bindingOf, noPrice, plural, priceGap } from "../tabs/words.ts";
 import { nodeLink, section, some } from "./pieces.ts";
 
 const MOST = 4;
@@ -23,14 +24,17 @@ export function glancePage(store: Store): (HTMLElement | null)[] {
   ];
 }
 
-function timePart(store: Store, { cost, nodes }: Partial<Parts>): HTMLElement | null {
+function timePart(store: Store, parts: Partial<Parts>): HTMLElement | null {
+  const { cost, nodes } = parts;
   if (!cost || !nodes) return null;
   const slices = timeByType(cost, nodes);
   const all = slices.reduce((sum, { us }) => sum + us, 0);
   const gap = noPrice(cost) ?? priceGap(cost);
+  const help = bindingOf(parts, cost.unpriced.length > 0);
   return section(
     slices.length ? `Where the time goes · ${gap ? "at least " : ""}${time(all)}` : "Where the time goes",
     gap ? h("p", { class: "gx-muted", text: gap }) : null,
+    gap && help ? h("p", { class: "gx-muted" }, "Sizes are open. Compile with, for example, ", cure(help)) : null,
     ...some(slices, MOST, ({ type, unit, kernels, us, share, dearest }) =>
       h(
         "button",

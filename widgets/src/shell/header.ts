@@ -186,7 +186,7 @@ export class Header implements Panel {
     // Two runs of the same compilation take different times: no change of the options.
     const then = apart || figure.unit === "s" ? null : baseline ? (before?.value ?? null) : figure.first;
     const delta = change(figure.value, then);
-    const better = delta === "±0 %" || !delta || measure(figure.value, figure.unit) === measure(then, figure.unit) || then === null || figure.value === null ? "" : figure.value < then === figure.lower_is_better ? "gx-better" : "gx-worse";
+    const better = !delta || delta === "±0 %" || then === null || figure.value === null || measure(figure.value, figure.unit) === measure(then, figure.unit) ? "" : figure.lower_is_better === null ? "gx-neither" : figure.value < then === figure.lower_is_better ? "gx-better" : "gx-worse";
     const up = figure.value !== null && then !== null && figure.value > then;
     const arrow = better ? (up ? "▲ " : "▼ ") : "";
     const notes = [apart, figure.bound !== null ? `bound ${measure(figure.bound, figure.unit)}` : ""].filter(Boolean);

@@ -30,6 +30,7 @@ const KEYS: [string, string][] = [
   ["m", "memory"],
   ["t", "graph as a table"],
   ["j k", "in the graph: along the edges, down and up"],
+  ["n N", "in the graph: to the next that reads the chosen value"],
   ["w a s d", "in the graph: move the window"],
   ["Esc", "release what is chosen"],
   ["?", "these keys"],

@@ -1,9 +1,9 @@
 /** The left side: stages, their steps, what each rewrote and nearly rewrote. */
 
-import type { StepRow } from "../core/document.ts";
+import type { StepRow, StepsPart } from "../core/document.ts";
 import type { Panel, Store, Topic } from "../core/panel.ts";
 import { count, seconds } from "../core/units.ts";
-import { Mark } from "../core/diff.ts";
+import { Mark, sameSteps } from "../core/diff.ts";
 import { plural } from "../tabs/words.ts";
 import { markSign, toggle } from "./glyph.ts";
 import { ended, h, uniqueId } from "./dom.ts";
@@ -34,6 +34,7 @@ export class StepList implements Panel {
   #open = new Set<number>();
   #near = new Set<number>();
   #loud = new Set<string>();
+  #steps: StepsPart | undefined;
   #count = h("span", { class: "gx-muted" });
   #title = h("h2", { text: "Steps" });
 
@@ -86,6 +87,16 @@ export class StepList implements Panel {
   #lay(): void {
     const { steps, head } = this.store.parts;
     const rows: Row[] = [];
+    if (steps !== this.#steps) {
+      // What was unfolded stays so, though a rule that is off has no step and all later ones have other numbers.
+      const now = sameSteps(this.#steps, steps);
+      for (const set of [this.#open, this.#near]) {
+        const kept = [...set].flatMap((step) => now.get(step) ?? []);
+        set.clear();
+        for (const step of kept) set.add(step);
+      }
+      this.#steps = steps;
+    }
     this.#title.textContent = head?.difference ? "Nodes that differ" : "Steps";
     if (steps && head?.difference) {
       // Two graphs side by side: what differs is all there is to list.

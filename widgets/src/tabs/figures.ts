@@ -7,9 +7,9 @@ import { Frame, soft, strong } from "./frame.ts";
 import { all, Table, type Column } from "./table.ts";
 import { plural, within } from "./words.ts";
 
-/** 1 better, -1 worse, 0 the same (to what is shown of it) or not known. */
+/** 1 better, -1 worse, 0 the same (to what is shown of it), not known, or neither. */
 export function verdict(figure: Figure, before: number | null): number {
-  if (figure.value === null || before === null || Math.abs(figure.value - before) <= 5e-4 * Math.abs(before)) return 0;
+  if (figure.value === null || before === null || figure.lower_is_better === null || Math.abs(figure.value - before) <= 5e-4 * Math.abs(before)) return 0;
   return figure.value < before === figure.lower_is_better ? 1 : -1;
 }
 
@@ -63,7 +63,7 @@ class FiguresPanel implements Panel {
     });
     this.#table.set(
       [
-        { title: "figure", width: "minmax(7em, 0.5fr)", text: (row) => figures[row].label },
+        { title: "figure", width: "minmax(8.6em, 0.5fr)", text: (row) => figures[row].label },
         column("before all passes", "At the first step", (row) => figures[row].first),
         ...(baseline ? [column("baseline", "What is pinned, or was before the last change", other)] : []),
         column("now", "This compilation", (row) => figures[row].value),

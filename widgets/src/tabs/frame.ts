@@ -1,5 +1,6 @@
 /** What every tab has: a sentence with the figures, controls beside it, the picture below, or words where there is none. */
 
+import { cure } from "../shell/cure.ts";
 import { fill, h } from "../shell/dom.ts";
 
 type Part = string | Node | null | undefined | false;
@@ -41,13 +42,13 @@ export class Frame {
     this.words.title = this.words.textContent ?? "";
   }
 
-  /** Says why there is no picture; `null` shows it again. Returns whether there is one. */
-  empty(why: string | null): boolean {
+  /** Says why there is no picture, and what would help, to be copied; `null` shows it again. Returns whether there is one. */
+  empty(why: string | null, help = ""): boolean {
     this.#waits(false);
     this.#nothing.hidden = why === null;
     this.body.hidden = this.#head.hidden = why !== null;
     if (why !== null) {
-      this.#nothing.textContent = why;
+      fill(this.#nothing, h("span", { text: why }), help && h("span", {}, " Compile with, for example, ", cure(help)));
       this.say();
     }
     return why === null;
@@ -127,6 +128,8 @@ export function searchBox(label: string, changed: (text: string) => void): HTMLI
 
 export interface Key {
   readonly text: string;
+  /** What more there is to say of it. */
+  readonly hint?: string;
   /** Custom property of the colour, such as `--gx-cube`. */
   readonly colour: string;
   readonly mark?: "box" | "line" | "dashed" | "hatched" | "circle" | "square" | "triangle" | "diamond" | "cross" | "outline" | "star" | "ring" | "tick";
@@ -138,8 +141,8 @@ export function legend(keys: readonly Key[], title = ""): HTMLElement {
     "ul",
     { class: "gxt-legend", "aria-label": title || "Legend" },
     title && h("li", { class: "gxt-soft", text: title }),
-    ...keys.map(({ text, colour, mark = "box" }) =>
-      h("li", { title: text }, h("i", { class: `gxt-mark gxt-mark-${mark}`, style: { "--gxt-colour": `var(${colour})` }, "aria-hidden": "true" }), h("span", { text })),
+    ...keys.map(({ text, hint, colour, mark = "box" }) =>
+      h("li", { title: hint ?? text }, h("i", { class: `gxt-mark gxt-mark-${mark}`, style: { "--gxt-colour": `var(${colour})` }, "aria-hidden": "true" }), h("span", { text })),
     ),
   );
 }

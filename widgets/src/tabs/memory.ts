@@ -12,7 +12,7 @@ import { Planners } from "./planners.ts";
 import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip, type Line } from "./tooltip.ts";
 import { meant } from "./versions.ts";
-import { plural, share, shortened } from "./words.ts";
+import { bindingOf, plural, share, shortened } from "./words.ts";
 
 type View = "pool" | "planners" | "table";
 
@@ -90,7 +90,7 @@ class MemoryPanel implements Panel {
     const { memory, nodes } = this.store.parts;
     const before = this.#memory;
     this.#memory = memory;
-    if (!this.#frame.empty(emptiness(memory)) || !memory) return;
+    if (!this.#frame.empty(emptiness(memory), bindingOf(this.store.parts, (memory?.unsized ?? 0) > 0)) || !memory) return;
     if (memory !== before) {
       this.#units = writers(memory, nodes);
       this.#uses = usesOf(memory, nodes);
@@ -159,6 +159,9 @@ class MemoryPanel implements Panel {
     if (view === "table") this.#table.set(this.#columns(memory, true), all(memory.first.length), { column: 2, descending: true });
     if (view !== "planners") return;
     const { planners, nodes } = this.store.parts;
+    const coming = !planners && this.store.coming.has("planners");
+    this.#planners.wait(coming);
+    if (coming && this.#planners.any) return;
     if (planners?.planners.length) this.#planners.set(planners, memory, nodes);
     else {
       this.#planners.clear();
@@ -332,7 +335,7 @@ function emptiness(memory: MemoryPart | undefined): string | null {
   if (!memory) return "No memory plan yet: the memory stage has not run, or stopped with an error (see the log).";
   if (memory.first.length) return null;
   if (memory.unsized > 0) {
-    return `No tensor can be placed: ${plural(memory.unsized, "tensor")} of this model ${memory.unsized === 1 ? "has" : "have"} a size that is not known. Give the inputs' shapes (shapes={"name": [1, 3, 224, 224]}) to plan it.`;
+    return `No tensor can be placed: ${plural(memory.unsized, "tensor")} of this model ${memory.unsized === 1 ? "has" : "have"} a size that is not known.`;
   }
   return "The pool is empty: no tensor of this graph has to be kept between two kernels.";
 }

@@ -12,7 +12,7 @@ import { Minimap } from "./minimap.ts";
 import { byteTicks, linear, ticks, type Range, type Scale } from "./scale.ts";
 import { fitted, Surface, type Drawing } from "./surface.ts";
 import { walk } from "./walk.ts";
-import { isWhole, panned, showing, zoomed } from "./window.ts";
+import { isWhole, panned, rescaled, showing, zoomed } from "./window.ts";
 
 const LEFT = 66;
 const RIGHT = 14;
@@ -74,12 +74,12 @@ export class MemoryPicture {
     const units = writers(memory, nodes);
     const workspace = memory.strings.indexOf("workspace");
     this.#colour = units.map((unit, i) => inkIndex(unit, i & 1, memory.kind[i] === workspace));
-    const before = this.#wholeX;
+    const [beforeX, beforeY] = [this.#wholeX, this.#wholeY];
     this.#wholeX = { low: 0, high: Math.max(1, memory.order.length) };
     this.#wholeY = { low: 0, high: Math.max(1, memory.pool_bytes, topOf(this.#boxes)) * 1.1 };
-    // After a recompilation the view stays where it was, unless the program has another length.
-    if (first || before.high !== this.#wholeX.high) this.#x = this.#wholeX;
-    this.#y = this.#wholeY;
+    // After a recompilation the view stays where it was.
+    this.#x = first ? this.#wholeX : rescaled(this.#x, beforeX, this.#wholeX);
+    this.#y = first ? this.#wholeY : rescaled(this.#y, beforeY, this.#wholeY);
     this.surface.redraw();
     this.minimap.set(this.#x, this.#wholeX, true);
   }

@@ -33,6 +33,17 @@ export class Planners {
     fill(this.element, ...rows.map((row) => this.#card(row, memory, most, colour)));
   }
 
+  /** Is there anything of them to be seen? */
+  get any(): boolean {
+    return this.#surfaces.length > 0;
+  }
+
+  /** Leaves the old ones where they are, greyed, while others are made. */
+  wait(on: boolean): void {
+    this.element.classList.toggle("gxt-waiting", on);
+    this.element.inert = on;
+  }
+
   redraw(): void {
     for (const surface of this.#surfaces) surface.redraw();
   }

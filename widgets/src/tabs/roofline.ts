@@ -5,13 +5,13 @@ import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
 import { UNITS } from "../core/palette.ts";
 import { bytes, count, percent, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
-import { Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
+import { Choice, Frame, legend, soft, strong, warning, type Key } from "./frame.ts";
 import { boundsOf, errorOf, ofRoof, pointsOf, shapeOf, sum, unitsOf, type Point } from "./kernels.ts";
 import { plainText, RooflinePicture, speedText } from "./roofline_picture.ts";
 import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip } from "./tooltip.ts";
 import { meant } from "./versions.ts";
-import { noPrice, plural, share, within } from "./words.ts";
+import { bindingOf, leftOut, noPrice, plural, share, within } from "./words.ts";
 
 const BOUNDS: Record<ReturnType<typeof shapeOf>, string> = {
   circle: "bound by its unit",
@@ -66,8 +66,11 @@ class RooflinePanel implements Panel {
     const { cost, nodes } = this.store.parts;
     const before = this.#cost;
     this.#cost = cost;
-    if (!this.#frame.empty(noPrice(cost)) || !cost) return;
+    const why = noPrice(cost) ?? onlyMoves(cost as CostPart);
+    if (!this.#frame.empty(why, bindingOf(this.store.parts, !!cost?.unpriced.length)) || !cost) return;
     if (cost === before) return;
+    // Where nothing that computes needs HBM, all there is to see is under L2's roof.
+    if (this.#level.value === "hbm" && !pointsOf(cost, "hbm").points.length) this.#level.set("l2");
     this.#units = unitsOf(cost, nodes);
     this.#share(cost);
     this.#look();
@@ -123,8 +126,10 @@ class RooflinePanel implements Panel {
     // What the points would take if each reached its roof.
     const least = this.#points.reduce((us, point) => us + point.us * Math.min(1, this.#ofRoof(cost, point) || 0), 0);
     const [first] = boundsOf(cost);
+    const out = leftOut(cost);
     this.#frame.say(
       strong(speedText(reached)),
+      out && warning(out),
       ` reached ${within(errorOf(cost, [...all(cost.name.length)]))}`,
       first && ` · ${share(first.us / (whole || 1))} of the time is bound by ${first.bound === "hbm" ? "HBM" : first.bound}`,
       drawn > 0 && ` · at their roofs the kernels drawn would take ${time(least)} instead of ${time(drawn)} (${share(least / drawn)})`,
@@ -148,7 +153,7 @@ class RooflinePanel implements Panel {
     if (!whole) return [kernel, us, roof, bound];
     return [
       kernel,
-      words("type", "minmax(6.7em, 1fr)", (row) => cost.strings[cost.type[first(row)]]),
+      { ...words("type", "minmax(6.7em, 1fr)", (row) => cost.strings[cost.type[first(row)]]), word: true },
       bound,
       us,
       amount({ title: "error", width: "5em", of: (row) => cost.error[first(row)], text: (x) => within(x, true) }),
@@ -166,7 +171,7 @@ class RooflinePanel implements Panel {
 
   #follow(): void {
     const cost = this.#cost;
-    if (!cost || noPrice(cost)) return;
+    if (!cost || noPrice(cost) || onlyMoves(cost)) return;
     const is = meant(this.store.parts, this.store.cursor);
     const found = is ? this.#points.flatMap((point, at) => (point.kernels.some((i) => is(cost.node[i])) ? [at] : [])) : [];
     this.#picture.light(found);
@@ -204,6 +209,14 @@ class RooflinePanel implements Panel {
       cost.warning[i] >= 0 ? `⚠ ${cost.strings[cost.warning[i]]}` : "",
     );
   }
+}
+
+/** Why there is nothing to place under the roofs; null where there is. */
+export function onlyMoves(cost: CostPart): string | null {
+  if (pointsOf(cost, "hbm").points.length || pointsOf(cost, "l2").points.length) return null;
+  const [kernels, us] = [cost.name.length, sum(cost.latency_us)];
+  const what = kernels === 1 ? "The one kernel with a price" : `The ${count(kernels)} kernels with a price`;
+  return `${what} only ${kernels === 1 ? "moves" : "move"} data (${time(us)}, ${bytes(sum(cost.hbm_bytes))} of HBM) and ${kernels === 1 ? "computes" : "compute"} nothing, so there is no speed to place under a roof. Traffic shows what they move.`;
 }
 
 export const roofline: PanelKind = {

@@ -11,7 +11,7 @@ import { roofOf, shapeOf, type Point, type Shape } from "./kernels.ts";
 import { apart, logarithmic, logTicks, type Range, type Scale } from "./scale.ts";
 import { fitted, Surface, type Drawing } from "./surface.ts";
 import { walk } from "./walk.ts";
-import { panned, zoomed } from "./window.ts";
+import { isWhole, panned, zoomed } from "./window.ts";
 
 const LEFT = 90;
 const RIGHT = 172; // the peaks' names stand there
@@ -58,6 +58,7 @@ export class RooflinePicture {
   }
 
   set(cost: CostPart, points: readonly Point[], units: Uint8Array, level: "hbm" | "l2"): void {
+    const stays = this.#cost !== null && level === this.#level;
     this.#cost = cost;
     this.#points = points;
     this.#units = units;
@@ -70,9 +71,12 @@ export class RooflinePicture {
     const least = (values: number[], other: number): number => values.reduce((a, b) => Math.min(a, b), other);
     const most = (values: number[], other: number): number => values.reduce((a, b) => Math.max(a, b), other);
     const around = (low: number, high: number): Range => ({ low: Math.log10(low) - 0.15, high: Math.log10(high) + 0.15 });
+    const [beforeX, beforeY] = [this.#wholeX, this.#wholeY];
     this.#wholeX = around(least(xs, ridge), most(xs, ridge));
     this.#wholeY = around(least(ys, peak / 100), most(ys, peak));
-    this.#show(this.#wholeX, this.#wholeY);
+    // The axes mean the same: where one has come nearer, one stays.
+    const view = (now: Range, before: Range, whole: Range): Range => (stays && !isWhole(now, before) ? panned(now, 0, whole) : whole);
+    this.#show(view(this.#x, beforeX, this.#wholeX), view(this.#y, beforeY, this.#wholeY));
   }
 
   light(points: readonly number[]): void {

@@ -72,6 +72,8 @@ class RulesPanel implements Panel {
 
   #load(): void {
     const { rules, course, cost, head } = this.store.parts;
+    const explained = this.#rules?.name[this.#row];
+    if (explained !== undefined && rules && rules !== this.#rules) this.#row = rules.name.indexOf(explained);
     this.#rules = rules;
     if (!this.#frame.empty(rules?.name.length ? null : "This compilation has no rules of its own to show: its steps were read from somewhere else.") || !rules) return;
     if (!course && cost && this.#asked !== head && this.store.host.ask) {
@@ -97,10 +99,13 @@ class RulesPanel implements Panel {
     // A sum that leaves kernels out is a lower bound; two that leave out others are not compared.
     const latency = (step: number): string => (course ? `${course.unpriced[step] > 0 ? "≥ " : ""}${time(course.latency_us[step])}` : "");
     const before = whole?.comparable ? `latency ${latency(whole.first)} → ${latency(whole.last)}` : "";
+    // The headline is of the end: what the memory plan lays in place launches nothing.
+    const end = course && whole?.comparable && course.comparable.subarray(whole.last + 1).every((same) => same === 1) ? course.kernels.length - 1 : -1;
+    const planned = course && whole && end > whole.last && latency(end) !== latency(whole.last) ? `, ${latency(end)} and ${plural(course.kernels[end], "kernel")} once memory is planned` : "";
     this.#frame.say(
       strong(`${fired} of ${plural(rules.name.length, "rule")} fired`),
       before ? strong(`: ${before}`) : soft(`: ${plural(sum(rules.effective), "rewrite")}`),
-      course && whole && soft(`${before ? ` (simulated) · ${plural(sum(rules.effective), "rewrite")}` : ""} · kernels ${count(course.kernels[whole.first])} → ${count(course.kernels[whole.last])}${whole.comparable ? ` · L2 traffic ${change("l2_bytes")}, HBM traffic ${change("hbm_bytes")}` : ""}`),
+      course && whole && soft(`${before ? ` (simulated) · ${plural(sum(rules.effective), "rewrite")}` : ""} · kernels ${count(course.kernels[whole.first])} → ${count(course.kernels[whole.last])}${planned}${whole.comparable ? ` · L2 traffic ${change("l2_bytes")}, HBM traffic ${change("hbm_bytes")}` : ""}`),
       course && whole && !whole.comparable && soft(` · times not compared: ${count(course.unpriced[whole.first])} kernels had no price before, ${count(course.unpriced[whole.last])} after`),
       !course && cost && soft(this.store.host.ask ? " · pricing the graph after each step…" : " · this page does not carry what each step brought"),
       soft(` · ${plural(near, "near miss", "near misses")}`),

@@ -5,14 +5,14 @@ import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
 import { UNITS } from "../core/palette.ts";
 import { count, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
-import { button, Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
+import { button, Choice, Frame, legend, soft, strong, warning, type Key } from "./frame.ts";
 import { criticalTasks, idleBy, unitsOfTasks, WHY } from "./lanes.ts";
 import { sum } from "./kernels.ts";
 import { SchedulePicture } from "./schedule_picture.ts";
 import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip, type Line } from "./tooltip.ts";
 import { meant } from "./versions.ts";
-import { noPrice, plural, share, within } from "./words.ts";
+import { atLeast, bindingOf, leftOut, noPrice, plural, share, within } from "./words.ts";
 
 type View = "stream" | "core" | "table";
 
@@ -75,7 +75,7 @@ class SchedulePanel implements Panel {
     const { schedule } = this.store.parts;
     const before = this.#schedule;
     this.#schedule = schedule;
-    if (!this.#frame.empty(emptiness(schedule, this.store.parts.cost)) || !schedule) return;
+    if (!this.#frame.empty(emptiness(schedule, this.store.parts.cost), bindingOf(this.store.parts, !!this.store.parts.cost?.unpriced.length)) || !schedule) return;
     if (schedule === before) return;
     this.#units = unitsOfTasks(schedule, this.store.parts.nodes);
     this.#say(schedule);
@@ -101,7 +101,7 @@ class SchedulePanel implements Panel {
       this.#keys,
       legend([
         ...keys,
-        { text: "critical path (full colour, underlined)", colour: "--gx-bad", mark: "line" },
+        { text: "critical path", hint: "critical path: in full colour, and underlined", colour: "--gx-bad", mark: "line" },
         ...(schedule.streams.length > 1
           ? ([
               { text: "waits for data", colour: "--gx-ink", mark: "line" },
@@ -125,10 +125,13 @@ class SchedulePanel implements Panel {
     const { streams } = schedule;
     const idle = sum(schedule.idle);
     const gain = serial > 0 ? 1 - schedule.makespan_us / serial : 0;
-    const words = `makespan ${time(schedule.makespan_us)}`;
+    const { cost } = this.store.parts;
+    const out = leftOut(cost);
+    const words = `makespan ${atLeast(cost)}${time(schedule.makespan_us)}`;
     const side = streams.length > 1 && gain > 0.0005 ? ` · ${share(gain)} less than one after the other (${time(serial)})` : "";
     this.#frame.say(
       strong(words),
+      out && warning(out),
       ` ${within(schedule.error)}`,
       soft(` · critical path ${time(schedule.critical_path_us)}, ${share(schedule.critical_path_us / (schedule.makespan_us || 1))} of it`),
       soft(` · ${plural(launched(schedule), "kernel")} on ${plural(streams.length, "stream")}, ${plural(schedule.event_from.length, "event")}${side}`),

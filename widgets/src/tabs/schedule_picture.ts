@@ -13,7 +13,7 @@ import { Minimap } from "./minimap.ts";
 import { linear, timeTicks, type Range, type Scale } from "./scale.ts";
 import { fitted, Surface, type Drawing } from "./surface.ts";
 import { walk } from "./walk.ts";
-import { isWhole, panned, showing, zoomed } from "./window.ts";
+import { isWhole, panned, rescaled, showing, zoomed } from "./window.ts";
 
 const LEFT = 104;
 const RIGHT = 14;
@@ -42,6 +42,7 @@ export class SchedulePicture {
   readonly #brush = new Brush();
   #x: Range = { low: 0, high: 1 };
   #whole: Range = { low: 0, high: 1 };
+  #by: "stream" | "core" = "stream";
   #scrolled = 0; // px that the lanes are panned up
   #chosen: readonly number[] = [];
   #hovered = -1;
@@ -73,16 +74,18 @@ export class SchedulePicture {
 
   set(schedule: SchedulePart, units: Uint8Array, by: "stream" | "core"): void {
     const first = this.#schedule === null;
+    if (by !== this.#by) this.#scrolled = 0;
+    this.#by = by;
     this.#schedule = schedule;
     this.#lanes = lanesOf(schedule, by);
     this.#bars = barsOf(schedule, this.#lanes);
     this.#events = eventsOf(schedule);
     this.#grid = null;
-    this.#scrolled = 0;
+    this.#scroll(0);
     this.#colour = units.map((unit, i) => inkIndex(unit, schedule.critical[i] ? 0 : 1, false));
-    const before = this.#whole.high;
+    const before = this.#whole;
     this.#whole = { low: 0, high: schedule.makespan_us || 1 };
-    if (first || before !== this.#whole.high) this.#x = this.#whole;
+    this.#x = first ? this.#whole : rescaled(this.#x, before, this.#whole);
     this.surface.redraw();
     this.minimap.set(this.#x, this.#whole, true);
   }
@@ -139,10 +142,15 @@ export class SchedulePicture {
   }
 
   #pan(dx: number, dy: number): void {
-    const { x, rowHeight, plot } = this.#scales();
+    const { x } = this.#scales();
+    this.#scroll(dy);
+    this.#show(panned(this.#x, x.from(0) - x.from(dx), this.#whole));
+  }
+
+  #scroll(dy: number): void {
+    const { rowHeight, plot } = this.#scales();
     const most = Math.max(0, this.#lanes.rows * rowHeight - (plot.bottom - plot.top));
     this.#scrolled = Math.max(0, Math.min(most, this.#scrolled - dy));
-    this.#show(panned(this.#x, x.from(0) - x.from(dx), this.#whole));
   }
 
   #scales(): { plot: Plot; x: Scale; y: Scale; rowHeight: number } {

@@ -10,7 +10,7 @@ import { byTile, replay, type Stepped } from "./replay.ts";
 import { Lanes } from "./stepper_lanes.ts";
 import { wordsOf } from "./stepper_words.ts";
 import { Tooltip } from "./tooltip.ts";
-import { plural } from "./words.ts";
+import { bindingOf, plural } from "./words.ts";
 
 const BEAT = 420; // ms from one instruction to the next while it plays
 
@@ -86,12 +86,16 @@ class KernelPanel implements Panel {
     this.#part = kernel;
     const waiting = this.store.host.ask ? "Walking the dearest kernels…" : "This page does not carry the kernels' steps. In Jupyter they are made when asked for.";
     const none = "No kernel is launched, or none has a price: there is nothing to step through.";
-    if (!this.#frame.empty(!kernel ? waiting : kernel.programs.length || kernel.missing.length ? null : none) || !kernel || kernel === before) return;
+    if (!this.#frame.empty(!kernel ? waiting : kernel.programs.length || kernel.missing.length ? null : none, bindingOf(this.store.parts, !!kernel)) || !kernel || kernel === before) return;
     this.#asked = false;
     const { programs, missing, strings } = kernel;
+    const old = before?.programs[this.#kernels.chosen];
+    const stood = before && old ? { text: programText(old, before.strings), step: this.#step } : null;
     const tile = (row: number): string => (row < programs.length ? strings[programs[row].tile] : "no program");
     this.#kernels.set([...programs, ...missing], strings, [{ title: "tile", hint: "How its work is cut; why where it is not", width: "minmax(9em, 1.3fr)", text: tile, key: tile }]);
     this.#show();
+    // The same program is at the same instruction.
+    if (stood && this.#now && programText(this.#now, strings) === stood.text) this.#go(stood.step);
   }
 
   /** Another kernel: from its first instruction; or why it has none. */
@@ -231,6 +235,9 @@ class KernelPanel implements Panel {
     event.stopPropagation();
   }
 }
+
+/** A kernel's name and all lines of its program. */
+const programText = (program: Stepped, strings: readonly string[]): string => [program.name, ...program.lines].map((text) => strings[text]).join("\n");
 
 export const kernel: PanelKind = {
   name: "kernel",

@@ -8,6 +8,8 @@ export interface Column {
   /** A track of a CSS grid, "5.6em" or "minmax(9em, 2fr)". */
   readonly width: string;
   readonly number?: boolean;
+  /** Words that differ in how they begin: of long ones the end is left out, not the middle. */
+  readonly word?: boolean;
   text(row: number): string;
   /** What the column is sorted by; left out where it cannot be. Numbers start with the largest. */
   key?(row: number): number | string;
@@ -235,7 +237,7 @@ export class Table {
         column.draw(row, cell);
       } else {
         const short = text.length > 400 ? `${text.slice(0, 200)}…${text.slice(-200)}` : text;
-        if (column.number) cell.textContent = short;
+        if (column.number || column.word) cell.textContent = short;
         else fill(cell, ...ended(short));
         cell.title = column.number ? "" : text.slice(0, 2000);
         cell.dir = column.number ? "" : "auto";

@@ -11,7 +11,7 @@ import { ramp } from "./colour.ts";
 import { all, Table, type Column } from "./table.ts";
 import { HATCHES, TilingPicture } from "./tiling_picture.ts";
 import { Tooltip, type Line } from "./tooltip.ts";
-import { plural } from "./words.ts";
+import { bindingOf, plural } from "./words.ts";
 
 /** How the tile was come by, by the compilation's tiling mode. */
 const TAKEN: Record<string, string> = {
@@ -36,6 +36,8 @@ class TilingPanel implements Panel {
   readonly #drawing: HTMLElement;
   readonly #view: Choice<View>;
   #tiling: TilingPart | undefined;
+  /** The block that was picked, -1 for none. */
+  #tile = -1;
   #asked = false;
 
   constructor(element: HTMLElement, private readonly store: Store) {
@@ -75,10 +77,12 @@ class TilingPanel implements Panel {
     }
     if (!tiling && before && this.store.coming.has("tiling")) return this.#frame.wait();
     this.#tiling = tiling;
-    if (!this.#frame.empty(this.#emptiness()) || !tiling) return;
+    if (!this.#frame.empty(this.#emptiness(), bindingOf(this.store.parts, tiling?.kernels.length === 0)) || !tiling) return;
     if (tiling === before) return;
     this.#asked = false;
     const { kernels, strings } = tiling;
+    const old = before?.kernels[this.#kernels.chosen];
+    const picked = before && old && this.#tile >= 0 ? { name: before.strings[old.name], m: old.m[this.#tile], n: old.n[this.#tile] } : null;
     const tiles: Column = {
       title: "tiles",
       hint: "Tiles whose time was computed",
@@ -90,6 +94,8 @@ class TilingPanel implements Panel {
     // The dearest with a landscape is shown first.
     this.#kernels.set(kernels, strings, [tiles], kernels.findIndex((kernel) => kernel.m.length > 0));
     this.#show();
+    const now = this.#kernel();
+    if (picked && now && strings[now.name] === picked.name) this.#pick(now.m.findIndex((m, i) => m === picked.m && now.n[i] === picked.n));
   }
 
   #emptiness(): string | null {
@@ -208,6 +214,7 @@ class TilingPanel implements Panel {
   /** A tile that was clicked on stays beside; -1 for none. */
   #pick(tile: number): void {
     const kernel = this.#kernel();
+    this.#tile = tile;
     this.#picture.pick(tile);
     this.#tiles.select(tile);
     this.#picked.hidden = !kernel || tile < 0;

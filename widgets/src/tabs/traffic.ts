@@ -5,13 +5,13 @@ import type { Panel, PanelKind, Store, Topic } from "../core/panel.ts";
 import { UNITS } from "../core/palette.ts";
 import { bytes, change, count, percent, time } from "../core/units.ts";
 import { fill, h } from "../shell/dom.ts";
-import { Choice, Frame, legend, soft, strong, type Key } from "./frame.ts";
+import { Choice, Frame, legend, soft, strong, warning, type Key } from "./frame.ts";
 import { errorOf, groupsOf, hits, LEVEL_NAMES, LEVELS, sum, unitsOf, wastedOf, type Group } from "./kernels.ts";
 import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip } from "./tooltip.ts";
 import { TrafficPicture } from "./traffic_picture.ts";
 import { meant } from "./versions.ts";
-import { noPrice, plural, share, within } from "./words.ts";
+import { atLeast, bindingOf, leftOut, noPrice, plural, share, within } from "./words.ts";
 
 type By = "kernel" | "type" | "family";
 
@@ -66,7 +66,7 @@ class TrafficPanel implements Panel {
     const { cost, nodes } = this.store.parts;
     const before = this.#cost;
     this.#cost = cost;
-    if (!this.#frame.empty(noPrice(cost)) || !cost) return;
+    if (!this.#frame.empty(noPrice(cost), bindingOf(this.store.parts, !!cost?.unpriced.length)) || !cost) return;
     if (cost === before) return;
     this.#units = unitsOf(cost, nodes);
     this.#say(cost);
@@ -83,14 +83,15 @@ class TrafficPanel implements Panel {
     const kept = Math.max(0, least - (hbm - wasted));
     const { unfused } = cost;
     const before = unfused.hbm_bytes;
+    const out = leftOut(cost);
     this.#frame.say(
-      strong(`HBM ${bytes(hbm)}`),
+      strong(`HBM ${atLeast(cost)}${bytes(hbm)}`),
+      out && warning(out),
       ` ${within(errorOf(cost, [...all(cost.name.length)]))}`,
       wasted > 0 ? ` · ${bytes(wasted)} (${share(wasted / (hbm || 1))}) wasted: above compulsory` : " · nothing wasted",
       l2 > 0 && ` · L2 serves ${share(hits(l2, hbm))} of ${bytes(l2)}`,
       kept > 0 && soft(`, and keeps ${bytes(kept)} of the compulsory ${bytes(least)} from HBM`),
       before !== null && soft(` · before all passes ${bytes(before)} in ${plural(cost.unfused.kernels ?? 0, "kernel")}: ${change(hbm, before)}`),
-      cost.unpriced.length > 0 && soft(` · ${plural(cost.unpriced.length, "kernel")} without a price left out`),
     );
     this.#picture.surface.describe(
       `Bytes through ${LEVELS.map((level) => LEVEL_NAMES[level]).join(", ")} by kernel. Left and right go from kernel to kernel, Enter chooses; the table lists every kernel.`,
@@ -153,7 +154,7 @@ class TrafficPanel implements Panel {
     if (!whole) return single ? [name, hbm, ...some, served] : [name, number, hbm, ...some];
     return [
       name,
-      single ? words("type", "minmax(5.6em, 1fr)", (row) => cost.strings[cost.type[row]]) : number,
+      single ? { ...words("type", "minmax(5.6em, 1fr)", (row) => cost.strings[cost.type[row]]), word: true } : number,
       hbm,
       wasted,
       ...others,

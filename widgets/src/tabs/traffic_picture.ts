@@ -11,7 +11,7 @@ import { Minimap } from "./minimap.ts";
 import { peaks } from "./boxes.ts";
 import { linear, ticks, type Range, type Scale } from "./scale.ts";
 import { Surface, type Drawing } from "./surface.ts";
-import { isWhole, panned, showing, zoomed } from "./window.ts";
+import { isWhole, panned, rescaled, showing, zoomed } from "./window.ts";
 
 const LEFT = 66;
 const RIGHT = 14;
@@ -61,7 +61,7 @@ export class TrafficPicture {
   }
 
   set(cost: CostPart, units: Uint8Array, order: Int32Array): void {
-    const before = this.#whole.high;
+    const before = this.#whole;
     const first = this.#cost === null;
     this.#cost = cost;
     this.#units = units;
@@ -69,7 +69,7 @@ export class TrafficPicture {
     this.#rank = new Int32Array(order.length);
     order.forEach((kernel, at) => (this.#rank[kernel] = at));
     this.#whole = { low: 0, high: Math.max(1, order.length) };
-    if (first || before !== this.#whole.high) this.#x = this.#whole;
+    this.#x = first ? this.#whole : rescaled(this.#x, before, this.#whole);
     this.redraw();
   }
 

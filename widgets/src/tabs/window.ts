@@ -28,4 +28,11 @@ function inside(view: Range, whole: Range): Range {
   return { low, high: low + size };
 }
 
+/** A view of what has another length now: the same share of it, as far as that goes. */
+export function rescaled(view: Range, before: Range, whole: Range): Range {
+  const factor = (whole.high - whole.low) / (before.high - before.low || 1);
+  if (isWhole(view, before) || !Number.isFinite(factor)) return whole;
+  return inside({ low: whole.low + (view.low - before.low) * factor, high: whole.low + (view.high - before.low) * factor }, whole);
+}
+
 export const isWhole = (view: Range, whole: Range): boolean => view.low <= whole.low && view.high >= whole.high;

@@ -1,6 +1,6 @@
 /** Small phrases that several tabs share. */
 
-import type { CostPart } from "../core/document.ts";
+import type { CostPart, Parts } from "../core/document.ts";
 import { count, percent } from "../core/units.ts";
 
 /** What a simulated number is worth: "(simulated, ±12 %)"; `short` is for a column: "±12 %". */
@@ -36,10 +36,23 @@ export function priceGap(cost: CostPart): string | null {
   return `${count(lacking)} of ${count(lacking + cost.name.length)} kernels have no price${because(cost)}`;
 }
 
-/** The first reason, and what would help. */
+/** "≥ " before a sum that leaves kernels out, as they have no price. */
+export const atLeast = (cost: CostPart | undefined): string => (cost?.unpriced.length ? "≥ " : "");
+
+/** How many kernels are in no sum; null where all are. */
+export function leftOut(cost: CostPart | undefined): string | null {
+  const lacking = cost?.unpriced.length ?? 0;
+  return lacking ? `${count(lacking)} of ${plural(lacking + (cost?.name.length ?? 0), "kernel")} ${lacking === 1 ? "is" : "are"} left out: no price` : null;
+}
+
+/** The first reason. */
 function because(cost: CostPart): string {
-  const why = cost.unpriced_reason?.length ? `: ${cost.strings[cost.unpriced_reason[0]]}` : "";
-  return `${why}. Give the inputs' shapes to price a dynamic model.`;
+  return cost.unpriced_reason?.length ? `: ${cost.strings[cost.unpriced_reason[0]]}.` : ".";
+}
+
+/** What binds the open sizes of the inputs, where there are such and somebody misses them. */
+export function bindingOf({ head }: Partial<Parts>, missed: boolean): string {
+  return (missed && head?.binding) || "";
 }
 
 /** A text of any length with its middle left out, so that both ends can be read. */

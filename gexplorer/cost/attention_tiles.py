@@ -1,0 +1,110 @@
+"""Tiles of attention: how the scores are cut, whether a core's buffers hold a tile, and which one is assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gexplorer.cost.tile import ACCUMULATOR_BYTES, Bools, Floats, Ints, ceil_div
+from gexplorer.cost.work import Attention
+from gexplorer.hardware.spec import Chip
+
+_POWERS = 5  # sizes of a tile along each side: what the cube multiplies at once, and so many doublings less one
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionTiles:
+    """Tiles of the scores, [T] each.
+
+    Attributes:
+        queries: rows of Q that a core computes a block of the output for.
+        keys: keys that it takes at a time.
+        sliced: true where both products go along the width of the head in slices of as many columns as there are keys
+            in a tile; else the whole width lies in L0A and L0B at once.
+    """
+
+    queries: Ints
+    keys: Ints
+    sliced: bool = False
+
+    @staticmethod
+    def of(queries: int, keys: int, *, sliced: bool = False) -> AttentionTiles:
+        """One tile, as arrays of shape [1]."""
+        return AttentionTiles(np.array([queries]), np.array([keys]), sliced)
+
+    def take(self, which: Bools | Ints) -> AttentionTiles:
+        """Some of the tiles."""
+        return replace(self, queries=self.queries[which], keys=self.keys[which])
+
+
+# The usual tile of scores. Source: pto-isa's FlashAttention kernel, whose published times are among our points.
+USUAL_TILE = (128, 128)
+
+
+def tile_sizes(work: Attention, chip: Chip) -> list[int]:
+    """The powers of two that a side of a tile can have, the smallest first."""
+    unit = max(chip.cube.shape(work.dtype.bits))
+    return [unit << step for step in range(_POWERS)]
+
+
+def slices(width: int, tiles: AttentionTiles) -> Ints:
+    """Slices that a head of a width is taken in, [T]."""
+    return ceil_div(width, tiles.keys) if tiles.sliced else np.ones(len(tiles.keys), np.int64)
+
+
+def attention_footprints(work: Attention, tiles: AttentionTiles) -> dict[str, Floats]:
+    """Bytes that each tile takes in each buffer of a core, [T]: those of ``kernels/attention.py``'s programs.
+
+    UB has the state of all queries; of the strips that the scores come in it is counted with a row, without a mask.
+    """
+    e, sums = work.dtype.bits / 8, float(ACCUMULATOR_BYTES)
+    q, k = tiles.queries, tiles.keys
+    strip = k * (3 * sums + 2 * e) + sums  # two of sums and of probabilities, one between; the row's new maximum
+    if tiles.sliced:
+        # Slices twice everywhere, so that the next one comes while one is used; both products take the same places.
+        return {
+            "l1": 2 * (2 * q * k + 2 * k * k) * e,
+            "l0a": 2 * q * k * e,
+            "l0b": 2 * k * k * e,
+            "l0c": 2 * q * k * sums,
+            "ub": 3 * q * sums + strip + 6 * k * sums + 2 * k * e,
+        }
+    whole = work.width + work.columns
+    return {
+        "l1": (q * work.width + 2 * k * whole + 2 * q * k) * e,
+        "l0a": q * (work.width + k) * e,
+        "l0b": k * whole * e,
+        "l0c": q * (k + work.columns) * sums,
+        "ub": q * (3 + work.columns) * sums + strip + work.columns * (2 * sums + 2 * e),
+    }
+
+
+def attention_fits(work: Attention, tiles: AttentionTiles, chip: Chip) -> Bools:
+    """Which tiles every buffer of a core holds, [T]."""
+    size = chip.capacity
+    held = {
+        "l1": size.l1_bytes,
+        "l0a": size.l0a_bytes,
+        "l0b": size.l0b_bytes,
+        "l0c": size.l0c_bytes,
+        "ub": size.ub_bytes,
+    }
+    fitting = [footprint <= held[name] for name, footprint in attention_footprints(work, tiles).items()]
+    return np.logical_and.reduce(fitting)
+
+
+def assumed_tiles(work: Attention, chip: Chip) -> AttentionTiles:
+    """The tiles that the cost of an attention is the least of: the usual one, or all that fit a wide head in slices.
+
+    A head is wide where not even the smallest tile has its whole width in the buffers. There the usual tile would be
+    one that nobody can run.
+    """
+    sizes = tile_sizes(work, chip)
+    if attention_fits(work, AttentionTiles.of(sizes[0], sizes[0]), chip)[0]:
+        return AttentionTiles.of(*USUAL_TILE)
+    queries, keys = np.meshgrid(sizes, sizes, indexing="ij")
+    every = AttentionTiles(queries.ravel(), keys.ravel(), sliced=True)
+    fitting = attention_fits(work, every, chip)
+    # A chip whose buffers hold none has no such kernel; the smallest tile is then the least wrong.
+    return every.take(fitting if fitting.any() else np.array([0]))
