@@ -275,8 +275,7 @@ def compile_source(
         previous: a compilation of the same model; what the options leave as it was is taken over from it.
     """
     with paused_gc():
-        fast = options.fusion_mode == "fast"
-        chosen = plan(options.fusion, options.preset, priorities=options.priorities, fast=fast)
+        chosen = options.plan()
         known: Mapping[type[Pass], Step] = {}
         if previous is not None and _is_parsed_alike(previous.options, options):
             steps, contents = list(previous.steps[:PARSE_STEPS]), previous.contents

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from gexplorer.errors import OptionError
 from gexplorer.memory.orders import ORDERS
 from gexplorer.memory.policy import parse_never_reuse
 from gexplorer.memory.wishes import Wishes
 from gexplorer.schedule.modes import parse_mode
+
+if TYPE_CHECKING:
+    from gexplorer.passes.switches import Plan
 
 Verify = Literal["off", "per-step"]
 FusionMode = Literal["full", "fast"]
@@ -151,6 +154,12 @@ class Options:
             apart=self.apart,
             search_nodes=self.memory_search_nodes if self.memory_search_nodes >= 0 else None,
         )
+
+    def plan(self) -> Plan:
+        """The passes and rules that run, in order. Raises OptionError for a name that nothing has."""
+        from gexplorer.passes.manager import plan
+
+        return plan(self.fusion, self.preset, priorities=self.priorities, fast=self.fusion_mode == "fast")
 
     def with_changes(self, changes: Mapping[str, object]) -> Options:
         """Options with some fields replaced; mappings are merged. Raises OptionError for an unknown field."""

@@ -19,7 +19,6 @@ from gexplorer.ir.graph import Graph
 from gexplorer.ir.text import to_text
 from gexplorer.memory.planners.registry import all_planners
 from gexplorer.options import Options
-from gexplorer.passes.manager import plan
 
 _CHUNK_BYTES = 1 << 24
 
@@ -69,10 +68,8 @@ def _from_elsewhere(options: Options) -> list[str]:
 
     What is from no file (a notebook's) counts as new each time: nobody can tell whether it was changed.
     """
-    fast = options.fusion_mode == "fast"
-    running = plan(options.fusion, options.preset, priorities=options.priorities, fast=fast).passes
     found: list[str] = []
-    for one in (*running, *all_planners()):
+    for one in (*options.plan().passes, *all_planners()):
         if one.__module__.partition(".")[0] == "gexplorer":
             continue
         file = getattr(sys.modules.get(one.__module__), "__file__", None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gexplorer.cost.attention_tiles import AttentionTiles, assumed_tiles, slices
+from gexplorer.cost.attention_tiles import AttentionTiles, assumed_tiles
 from gexplorer.cost.kernel import KernelCost, Pipe
 from gexplorer.cost.tile import ACCUMULATOR_BYTES, Floats, Ints, ceil_div
 from gexplorer.cost.work import Attention
@@ -62,14 +62,14 @@ def attention_traffic(work: Attention, tiles: AttentionTiles) -> AttentionTraffi
     turns = (rows * np.ceil(keys / tiles.keys[:, None])).sum(axis=1)
     partial = work.columns * turns
     each = np.ones(len(tiles.keys))
-    q_rows = turns if tiles.sliced else work.queries
+    q_rows = work.queries if tiles.slice is None else turns
     return AttentionTraffic(
         loaded=work.heads * (q_rows * work.width + keys_and_values) * e,
         masks=work.heads * scores * work.mask_bytes,
         out=work.heads * work.queries * work.columns * e * each,
         sums=work.heads * (scores + partial) * ACCUMULATOR_BYTES,
         probabilities=work.heads * scores * e,
-        carried=work.heads * work.columns * (turns + work.queries) * ACCUMULATOR_BYTES * float(tiles.sliced),
+        carried=work.heads * work.columns * (turns + work.queries) * ACCUMULATOR_BYTES * (tiles.slice is not None),
     )
 
 
@@ -88,7 +88,7 @@ def attention_cost(work: Attention, chip: Chip, tiles: AttentionTiles | None = N
     q, k = np.minimum(tiles.queries, work.queries), np.minimum(tiles.keys, work.keys)
     tile, ends = _tile_us(work, chip, tiles), _ends_us(work, chip, tiles)
     step = np.maximum.reduce([*tile.values()])
-    fill = sum(tile.values()) - step
+    fill = sum(tile.values()) - step if tiles.slice is None else _sliced_fill_us(work, chip, tiles, tile)
     blocks = work.heads * ceil_div(work.queries, q)
     waves = ceil_div(blocks, chip.cube_cores)
     steps = _busiest_core_keys(work, chip, tiles, waves) / k
@@ -146,7 +146,7 @@ def _busiest_core_keys(work: Attention, chip: Chip, tiles: AttentionTiles, waves
 def _tile_us(work: Attention, chip: Chip, tiles: AttentionTiles) -> dict[Pipe, Floats]:
     """Time of each pipe for one tile of scores, [T] each.
 
-    In slices there are more MMADs, Q is fetched again, P goes to L0A for each slice of V, and the output so far comes
+    In slices there are more MMADs, Q is fetched again, P goes to L0A for each part of V, and the output so far comes
     from memory and goes back. Each slice is then a panel of a product: it takes a start-up time at least, and the way
     to L0 counts (``gemm_pipes``); with the whole width there are as few of them as there can be.
     """
@@ -156,19 +156,16 @@ def _tile_us(work: Attention, chip: Chip, tiles: AttentionTiles) -> dict[Pipe, F
     rows = ceil_div(q, chip.cube.m)
     terms = ceil_div(k, chip.cube.n) * np.ceil(work.width * e / chip.cube.k_bytes)
     terms = terms + -(-work.columns // chip.cube.n) * np.ceil(k * e / chip.cube.k_bytes)
-    behind = slices(work.columns, tiles)
-    mmads = slices(work.width, tiles) + behind
+    mmads, again = tiles.mmads(work), tiles.slice is not None
     cube = (rows * terms + mmads * (chip.cube.head_cycles + chip.cube.gap_cycles)) / chip.cycles_per_us
 
-    unit = chip.vector
-    # Difference from the maximum, exponential, maximum and sum of a row, cast; then scale and add the output.
-    passes = 2 + work.extra_passes + unit.exp_passes + 2 * unit.reduce_passes
-    vector_bytes = (scores * passes + outputs * 2) * ACCUMULATOR_BYTES
-    vector = vector_bytes / unit.bytes_per_cycle / chip.vector_per_cube / chip.cycles_per_us
+    # The softmax; then scale and add the output.
+    vector_bytes = (scores * _passes(work, chip) + outputs * 2) * ACCUMULATOR_BYTES
+    vector = vector_bytes / chip.vector.bytes_per_cycle / chip.vector_per_cube / chip.cycles_per_us
 
     sums, probabilities = (scores + outputs) * float(ACCUMULATOR_BYTES), scores * e
-    operands, masks = (k * (work.width + work.columns) + tiles.sliced * q * work.width) * e, scores * work.mask_bytes
-    carried = tiles.sliced * outputs * float(ACCUMULATOR_BYTES)
+    operands, masks = (k * (work.width + work.columns) + again * q * work.width) * e, scores * work.mask_bytes
+    carried = again * outputs * float(ACCUMULATOR_BYTES)
     rate = {path: chip.paths[path].bytes_per_us for path in chip.paths}
     us: dict[Pipe, Floats] = {"cube": cube, "vector": vector}
     if chip.cube_vector_path == "direct":
@@ -181,17 +178,42 @@ def _tile_us(work: Attention, chip: Chip, tiles: AttentionTiles) -> dict[Pipe, F
         us["mte2"] = np.maximum((operands + probabilities) / rate["gm->l1"], into_ub)
         us["mte3"] = (probabilities + carried) / chip.vector_per_cube / rate["ub->gm"]
         us["fixpipe"] = sums / rate["l0c->gm"]
-    if tiles.sliced:
-        left, right = (q * work.width + scores * behind) * e, k * (work.width + work.columns) * e
+    if again:
+        left, right = (q * work.width + scores * tiles.parts(work.columns)) * e, k * (work.width + work.columns) * e
         us["mte1"] = left / rate["l1->l0a"] + right / rate["l1->l0b"]
         us["mte2"] = np.maximum(us["mte2"], mmads * chip.paths["gm->l1"].startup_us)
     return us
 
 
+def _passes(work: Attention, chip: Chip) -> float:
+    """Vector passes over the scores: difference from the maximum, exponential, maximum and sum of a row, cast."""
+    return 2 + work.extra_passes + chip.vector.exp_passes + 2 * chip.vector.reduce_passes
+
+
+def _sliced_fill_us(work: Attention, chip: Chip, tiles: AttentionTiles, tile: dict[Pipe, Floats]) -> Floats:
+    """Time until all pipes work, where they are a part of the output apart and not a tile, [T].
+
+    Only the softmax stands between the products: a tile's scores leave the cube, become probabilities and come back
+    before its second product begins.
+    """
+    scores = np.minimum(tiles.queries, work.queries) * np.minimum(tiles.keys, work.keys)
+    sums, probabilities = scores * float(ACCUMULATOR_BYTES), scores * work.dtype.bits / 8
+    rate = {path: chip.paths[path].bytes_per_us for path in chip.paths}
+    vector = sums * _passes(work, chip) / chip.vector.bytes_per_cycle / chip.cycles_per_us
+    if chip.cube_vector_path == "direct":
+        between = sums / rate["l0c->ub"] + vector + probabilities / rate["ub->l1"]
+    else:
+        into, out = (sums + scores * work.mask_bytes) / rate["gm->ub"], probabilities / rate["ub->gm"]
+        between = (into + vector + out) / chip.vector_per_cube
+        between = between + sums / rate["l0c->gm"] + probabilities / rate["gm->l1"]
+    step = np.maximum.reduce([*tile.values()])
+    return between + (sum(tile.values()) - step) / tiles.parts(work.columns)
+
+
 def _ends_us(work: Attention, chip: Chip, tiles: AttentionTiles) -> dict[Pipe, Floats]:
     """What a block's output so far costs besides, [T] each: cleared in memory at first, taken once more at last."""
     outputs = np.minimum(tiles.queries, work.queries) * work.columns
-    bytes_ = tiles.sliced * outputs * float(ACCUMULATOR_BYTES) / chip.vector_per_cube
+    bytes_ = (tiles.slice is not None) * outputs * float(ACCUMULATOR_BYTES) / chip.vector_per_cube
     return {
         "mte2": bytes_ / chip.paths["gm->ub"].bytes_per_us,
         "mte3": bytes_ / chip.paths["ub->gm"].bytes_per_us,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,22 +20,35 @@ class AttentionTiles:
     Attributes:
         queries: rows of Q that a core computes a block of the output for.
         keys: keys that it takes at a time.
-        sliced: true where both products go along the width of the head in slices of as many columns as there are keys
-            in a tile; else the whole width lies in L0A and L0B at once.
+        slice: terms of its sums that an MMAD takes, columns of Q and K or keys of V; the output is then computed as
+            many columns at a time as there are keys in a tile. None where the whole width lies in L0A and L0B at once.
     """
 
     queries: Ints
     keys: Ints
-    sliced: bool = False
+    slice: Ints | None = None
 
     @staticmethod
-    def of(queries: int, keys: int, *, sliced: bool = False) -> AttentionTiles:
-        """One tile, as arrays of shape [1]."""
-        return AttentionTiles(np.array([queries]), np.array([keys]), sliced)
+    def of(queries: int, keys: int, slice_: int = 0) -> AttentionTiles:
+        """One tile, as arrays of shape [1]; without a slice the whole width."""
+        return AttentionTiles(np.array([queries]), np.array([keys]), np.array([slice_]) if slice_ else None)
 
     def take(self, which: Bools | Ints) -> AttentionTiles:
         """Some of the tiles."""
-        return replace(self, queries=self.queries[which], keys=self.keys[which])
+        return AttentionTiles(
+            self.queries[which], self.keys[which], self.slice[which] if self.slice is not None else None
+        )
+
+    def parts(self, columns: int) -> Ints:
+        """Parts that so many columns of the output are computed in, one after the other, [T]."""
+        return ceil_div(columns, self.keys) if self.slice is not None else np.ones(len(self.keys), np.int64)
+
+    def mmads(self, work: Attention) -> Ints:
+        """MMADs for one tile of scores, of both products, [T]."""
+        if self.slice is None:
+            return np.full(len(self.keys), 2)
+        of_keys = ceil_div(np.minimum(self.keys, work.keys), self.slice)
+        return ceil_div(work.width, self.slice) + self.parts(work.columns) * of_keys
 
 
 # The usual tile of scores. Source: pto-isa's FlashAttention kernel, whose published times are among our points.
@@ -48,11 +61,6 @@ def tile_sizes(work: Attention, chip: Chip) -> list[int]:
     return [unit << step for step in range(_POWERS)]
 
 
-def slices(width: int, tiles: AttentionTiles) -> Ints:
-    """Slices that a head of a width is taken in, [T]."""
-    return ceil_div(width, tiles.keys) if tiles.sliced else np.ones(len(tiles.keys), np.int64)
-
-
 def attention_footprints(work: Attention, tiles: AttentionTiles) -> dict[str, Floats]:
     """Bytes that each tile takes in each buffer of a core, [T]: those of ``kernels/attention.py``'s programs.
 
@@ -61,12 +69,12 @@ def attention_footprints(work: Attention, tiles: AttentionTiles) -> dict[str, Fl
     e, sums = work.dtype.bits / 8, float(ACCUMULATOR_BYTES)
     q, k = tiles.queries, tiles.keys
     strip = k * (3 * sums + 2 * e) + sums  # two of sums and of probabilities, one between; the row's new maximum
-    if tiles.sliced:
+    if tiles.slice is not None:
         # Slices twice everywhere, so that the next one comes while one is used; both products take the same places.
         return {
-            "l1": 2 * (2 * q * k + 2 * k * k) * e,
-            "l0a": 2 * q * k * e,
-            "l0b": 2 * k * k * e,
+            "l1": 2 * (q * tiles.slice + 2 * k * tiles.slice + q * k) * e,
+            "l0a": 2 * q * tiles.slice * e,
+            "l0b": 2 * k * tiles.slice * e,
             "l0c": 2 * q * k * sums,
             "ub": 3 * q * sums + strip + 6 * k * sums + 2 * k * e,
         }
@@ -103,8 +111,7 @@ def assumed_tiles(work: Attention, chip: Chip) -> AttentionTiles:
     sizes = tile_sizes(work, chip)
     if attention_fits(work, AttentionTiles.of(sizes[0], sizes[0]), chip)[0]:
         return AttentionTiles.of(*USUAL_TILE)
-    queries, keys = np.meshgrid(sizes, sizes, indexing="ij")
-    every = AttentionTiles(queries.ravel(), keys.ravel(), sliced=True)
+    every = AttentionTiles(*(side.ravel() for side in np.meshgrid(sizes, sizes, sizes, indexing="ij")))
     fitting = attention_fits(work, every, chip)
     # A chip whose buffers hold none has no such kernel; the smallest tile is then the least wrong.
     return every.take(fitting if fitting.any() else np.array([0]))

@@ -164,10 +164,10 @@ class Workbench:
             return self._first
         known = self._document
         if known is None or known[0] is not self.current or known[1].subject.options != self._options:
-            self._document = self.current, document(self.current, previous=self._shown, asked=self._options)
+            known = self._document = self.current, document(self.current, previous=self._shown, asked=self._options)
             if self.current is self.opened:
-                self._first = self._document[1]
-        return self._document[1]
+                self._first = known[1]
+        return known[1]
 
     def _show(self, wish: Wish | None, asked: Sequence[str]) -> list[str]:
         """Sends what is always shown; returns the parts on demand that follow: it had them, or has asked for them."""

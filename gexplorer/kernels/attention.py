@@ -6,6 +6,8 @@ these with the values, and the vector unit adds that to the output so far, scale
 has grown (online softmax; source: Milakov and Gimelshein 2018, Dao et al. 2022). What cube and vector unit hand to
 each other goes through workspaces in memory where they are cores apart, else from buffer to buffer.
 
+Heads whose whole width the buffers do not hold go in slices (``attention_sliced.py``).
+
 The instructions stand in the order of the data, a tile's second product behind its softmax. A kernel written for speed
 issues the next tile's first product before that; it moves the same bytes.
 """
@@ -40,7 +42,7 @@ def attention_program(kernel: AttentionKernel, cut: AttentionCut, chip: Chip, na
         OptionError: a tile is no multiple of what the cube multiplies in a cycle, or a query would see no key.
     """
     kernel.require_possible(cut, chip)
-    writer = SlicedWriter if cut.sliced else _WholeWriter
+    writer = SlicedWriter if cut.slice else _WholeWriter
     least_bytes, more = (_ub_bytes(writer(kernel, cut, chip, rows).program("")) for rows in (1, 2))
     room = chip.capacity.ub_bytes - (2 * least_bytes - more)
     rows = max(1, min(cut.queries, room // (more - least_bytes)))

@@ -23,14 +23,15 @@ def attention_cut(kernel: AttentionKernel, chip: Chip) -> tuple[AttentionCut | s
     and the programs written from the fastest on until one fits.
     """
     sizes, work = tile_sizes(kernel.work, chip), kernel.work
-    # A tile longer than the keys is no use, but for the slices, which are as long.
     whole = [AttentionCut(q, k) for q in _up_to(sizes, work.queries) for k in _up_to(sizes, work.keys)]
-    in_slices = [AttentionCut(q, k, sliced=True) for q in _up_to(sizes, work.queries) for k in sizes]
+    # A tile longer than the keys is no use, but for the columns of the output, of which it takes as many.
+    in_slices = [AttentionCut(q, k, s) for q in _up_to(sizes, work.queries) for k in sizes for s in sizes]
     cuts = whole if not _refusal(kernel, whole[0], chip) else in_slices
     smallest = cuts[0]
     if why := _refusal(kernel, smallest, chip):
         return f"not even {smallest.queries} queries by {smallest.keys} keys fit: {why}", 0
-    tiles = AttentionTiles(np.array([c.queries for c in cuts]), np.array([c.keys for c in cuts]), smallest.sliced)
+    queries, keys, terms = (np.array(side) for side in zip(*((c.queries, c.keys, c.slice) for c in cuts), strict=True))
+    tiles = AttentionTiles(queries, keys, terms if smallest.slice else None)
     fastest = np.argsort(attention_cost(work, chip, tiles).total_us, kind="stable")
     return next(cuts[i] for i in fastest.tolist() if not _refusal(kernel, cuts[i], chip)), len(cuts)
 

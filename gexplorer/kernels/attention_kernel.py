@@ -79,7 +79,8 @@ class AttentionKernel:
     def require_possible(self, cut: AttentionCut, chip: Chip) -> None:
         """Raises OptionError for a tile that the cube cannot take, or for queries that would see no key."""
         m, n, k = chip.cube.shape(self.work.dtype.bits)
-        for axis, length, unit in (("queries", cut.queries, m), ("keys", cut.keys, max(n, k))):
+        sides = (("queries", cut.queries, m), ("keys", cut.keys, max(n, k)), ("terms", cut.slice or k, k))
+        for axis, length, unit in sides:
             if length < 1 or length % unit:
                 raise OptionError(f"tile of {length} {axis} is no multiple of {unit}, what {chip.name}'s cube takes")
         if self.work.causal and self.work.queries > self.work.keys:
@@ -95,13 +96,13 @@ class AttentionCut:
     Attributes:
         queries: of the block that a core works on.
         keys: that it takes at a time.
-        sliced: true where the width of the head is taken in slices of as many columns as there are keys in a tile, for
-            heads of any width; else it lies in L0A and L0B whole.
+        slice: terms of its sums that an MMAD takes, columns of Q and K or keys of V, for heads of any width; 0 where
+            the width lies in L0A and L0B whole.
     """
 
     queries: int
     keys: int
-    sliced: bool = False
+    slice: int = 0
 
 
 def keys_seen(work: Attention, cut: AttentionCut) -> Least:
@@ -125,13 +126,13 @@ def attention_bytes(kernel: AttentionKernel, cut: AttentionCut, chip: Chip) -> d
         keys = seen.at({"q": q})
         tiles = -(-keys // cut.keys)
         scores, partial = rows * keys * _SUM_BYTES, tiles * rows * work.columns * _SUM_BYTES
-        # In slices: Q for each tile of keys, P for each slice of V; the output so far cleared, read and written.
-        q_times, p_times = (tiles, -(-work.columns // cut.keys)) if cut.sliced else (1, 1)
+        # In slices: Q for each tile of keys, P for each part of the output, which is cleared, read and written.
+        q_times, p_times = (tiles, -(-work.columns // cut.keys)) if cut.slice else (1, 1)
         total["gm->l1"] += (q_times * rows * work.width + keys * (work.width + work.columns)) * e
         total["gm->l1"] += split * rows * keys * e
         total["l1->l0a"] += rows * (q_times * work.width + p_times * keys) * e
         total["l1->l0b"] += keys * (work.width + work.columns) * e
-        if cut.sliced:
+        if cut.slice:
             kept = (tiles + 1) * rows * work.columns * _SUM_BYTES
             total += Counter({"gm->ub": kept, "ub->gm": kept})
         total["ub->gm"] += rows * work.columns * e + split * rows * keys * e

@@ -1,11 +1,10 @@
 """The tile program of attention with heads too wide for L0A and L0B: both products go along the width in slices.
 
-A slice has as many columns as a tile has keys. The scores are summed up over slices of Q and K, both fetched for each
-tile of keys; the probabilities, in L1, are multiplied with V slice by slice. The output so far is too wide for UB as
-well: it lies in a workspace in memory, of which one copy is read while the next one is written. So no buffer of a core
-knows how wide the head is.
-
-Both products take the same places, twice each: while a slice is multiplied, the next one is on its way.
+The scores are summed up over slices of the width of Q and K, both fetched for each tile of keys. The output is computed
+so many columns at a time as a tile has keys, summed up over slices of the keys: so every MMAD of both products has one
+shape, and both take the same places, twice each: while a slice is multiplied, the next one is on its way. The output so
+far is too wide for UB as well: it lies in a workspace in memory, of which one copy is read while the next one is
+written. So no buffer of a core knows how wide the head is.
 """
 
 from __future__ import annotations
@@ -32,76 +31,93 @@ class SlicedWriter(AttentionWriter):
 
     @property
     def _w(self) -> Span:
-        return tile("w", self.cut.keys, self.kernel.work.width)
+        """Columns of Q and K."""
+        return tile("w", self.cut.slice, self.kernel.work.width)
+
+    @property
+    def _j(self) -> Span:
+        """Keys, of those of a tile."""
+        return Span(variable("j"), least(self.cut.slice, *(limit - variable("j") for limit in self._k.limits)))
 
     @property
     def _c(self) -> Span:
+        """Columns of V and the output."""
         return tile("c", self.cut.keys, self.kernel.work.columns)
 
     def _block(self) -> list[Instruction]:
         """A block of queries: clear the state, go along the keys, divide by the total and store."""
-        work, (queries, keys) = self.kernel.work, (self.cut.queries, self.cut.keys)
+        work, cut = self.kernel.work, self.cut
         into_ub = pipe_of("gm->ub", split=self._split)
-        self._left = self._hand("left_l0a", "l0a", (queries, keys), work.dtype, "mte1", "cube", 2)
-        self._right = self._hand("right_l0b", "l0b", (keys, keys), work.dtype, "mte1", "cube", 2)
-        self._product = self._hand("product_l0c", "l0c", (queries, keys), F32, "cube", "fixpipe", 2)
-        self._sums = self._hand("sums", "gm", (queries, work.columns), F32, "mte3", into_ub, 2)
-        self._old = self._hand("sums_ub", "ub", (self.rows, keys), F32, into_ub, "vector", 2)
-        self._new = self._hand("more_ub", "ub", (self.rows, keys), F32, "vector", "mte3", 2)
+        self._left = self._hand("left_l0a", "l0a", (cut.queries, cut.slice), work.dtype, "mte1", "cube", 2)
+        self._right = self._hand("right_l0b", "l0b", (cut.slice, cut.keys), work.dtype, "mte1", "cube", 2)
+        self._product = self._hand("product_l0c", "l0c", (cut.queries, cut.keys), F32, "cube", "fixpipe", 2)
+        self._sums = self._hand("sums", "gm", (cut.queries, work.columns), F32, "mte3", into_ub, 2)
+        self._old = self._hand("sums_ub", "ub", (self.rows, cut.keys), F32, into_ub, "vector", 2)
+        self._new = self._hand("more_ub", "ub", (self.rows, cut.keys), F32, "vector", "mte3", 2)
         clear = [*self._cleared(), *self._sums.take, self._zeros(), *self._sums.give]
         probabilities, scores = self._scores()
         turn = (*scores, *self._values(probabilities))
-        return [*clear, Loop("k", keys_seen(work, self.cut), keys, turn), *self._leave()]
+        return [*clear, Loop("k", keys_seen(work, cut), cut.keys, turn), *self._leave()]
 
     def _scores(self) -> tuple[Handover, list[Instruction]]:
         """The first product, summed up over slices, and the softmax."""
         kernel, cut = self.kernel, self.cut
-        q_l1, fetch_q, q_there = self._fetched("q", kernel.q, self._q, self._w, (cut.queries, cut.keys))
-        k_l1, fetch_k, k_there = self._fetched("k", kernel.k, self._k, self._w, (cut.keys, cut.keys))
-        q, k = (Slice("left_l0a", (self._q.local, self._w.local)), Slice("right_l0b", (self._w.local, self._k.local)))
+        q_l1, fetch_q, q_there = self._fetched("q", kernel.q, self._q, self._w, (cut.queries, cut.slice))
+        k_l1, fetch_k, k_there = self._fetched("k", kernel.k, self._k, self._w, (cut.keys, cut.slice))
+        q = Slice("left_l0a", (self._q.local, self._w.local))
+        k = Slice("right_l0b", (self._w.local, self._k.local))
         scores = Slice("product_l0c", (self._q.local, self._k.local))
         turn = (
-            *(*fetch_q, *fetch_k),
+            *fetch_q,
+            *fetch_k,
             *self._left.fill(*q_l1.use(Move(q_there, q))),
             *self._right.fill(*k_l1.use(Move(k_there, k, transposed=not turned(kernel.k)))),
             *self._left.use(*self._right.use(Mmad(scores, q, k, fresh="w"))),
         )
-        compute = self._product.fill(Loop("w", least(kernel.work.width), cut.keys, turn))
+        compute = self._product.fill(Loop("w", least(kernel.work.width), cut.slice, turn))
         over, done = self._probabilities(self._product, scores)
         return over, [*compute, *done]
 
     def _values(self, p: Handover) -> list[Instruction]:
-        """The second product slice by slice, each added to the output so far."""
+        """The second product, some columns at a time, each added to the output so far."""
         kernel, cut = self.kernel, self.cut
         p_l1, fetch_p = self._handed_over(p)
-        v_l1, fetch_v, v_there = self._fetched("v", kernel.v, self._k, self._c, (cut.keys, cut.keys))
-        spans = (self._q.local, self._k.local)
-        weights, v = Slice("left_l0a", spans), Slice("right_l0b", (self._k.local, self._c.local))
+        taken = Span(variable("k") + variable("j"), self._j.length)
+        v_l1, fetch_v, v_there = self._fetched("v", kernel.v, taken, self._c, (cut.slice, cut.keys))
+        weights = Slice("left_l0a", (self._q.local, self._j.local))
+        v = Slice("right_l0b", (self._j.local, self._c.local))
         partial = Slice("product_l0c", (self._q.local, self._c.local))
+        product = (
+            *fetch_v,
+            *self._left.fill(Move(Slice("p_l1", (self._q.local, self._j)), weights)),
+            *self._right.fill(*v_l1.use(Move(v_there, v, transposed=turned(kernel.v)))),
+            *self._left.use(*self._right.use(Mmad(partial, weights, v, fresh="j"))),
+        )
         before, into, (take, part), held = self._to_ub("partial", self._product, partial, cut.keys)
         old, more = (Slice(name, (self._strip.local, self._c.local)) for name in ("sums_ub", "more_ub"))
         kept, shrink = Slice("sums", (self._strip, self._c)), Slice("shrink", (self._strip, ONE))
         strip = (
             *into.fill(take),
-            *(Swap("sums"), *self._old.fill(Move(kept, old)), Swap("sums")),
-            *(*into.get, *self._old.get),
+            Swap("sums"),  # the copy of the last tile is read, this one's is written
+            *self._old.fill(Move(kept, old)),
+            Swap("sums"),
+            *into.get,
+            *self._old.get,
             *self._new.fill(VectorOp("mul", more, (old, shrink)), VectorOp("add", more, (more, part))),
-            *(*into.free, *self._old.free),
+            *into.free,
+            *self._old.free,
             *self._new.use(Move(more, kept)),
         )
         turn = (
-            *fetch_v,
-            *self._left.fill(Move(Slice("p_l1", spans), weights)),
-            *self._right.fill(*v_l1.use(Move(v_there, v, transposed=turned(kernel.v)))),
-            *self._product.fill(*self._left.use(*self._right.use(Mmad(partial, weights, v)))),
+            *self._product.fill(Loop("j", least(*self._k.limits), cut.slice, product)),
             *before,
             Loop("r", least(*self._q.limits), self.rows, strip),
             *held.free,
         )
-        slices = Loop("c", least(kernel.work.columns), cut.keys, turn)
+        columns = Loop("c", least(kernel.work.columns), cut.keys, turn)
         # The copy at hand is the new one; what was there before is the other.
         done = (Swap("sums"), *self._sums.free, Swap("sums"), *self._sums.give)
-        return [*fetch_p, *p_l1.get, *self._sums.get, *self._sums.take, slices, *p_l1.free, *done]
+        return [*fetch_p, *p_l1.get, *self._sums.get, *self._sums.take, columns, *p_l1.free, *done]
 
     def _zeros(self) -> Loop:
         """The output before the first keys."""

@@ -30,6 +30,7 @@ from gexplorer.memory.standalone import compare_planners
 from gexplorer.memory.verify_sharing import verify_sharing
 from gexplorer.memory.wishes import Wishes
 from gexplorer.ops.table import lookup
+from gexplorer.ops.work import types_of
 from gexplorer.trace.laps import Laps
 
 if TYPE_CHECKING:
@@ -208,7 +209,8 @@ def _tensors_named(graph: Graph, names: Sequence[str]) -> frozenset[str]:
     graphs = [graph]
     for one in graphs:  # grows while it is walked
         for node in one.nodes.values():
-            if not wanted.isdisjoint((node.name, node.op, lookup(node).cann, *node.origin)):
+            cann = lookup(node, *types_of(one, node)).cann  # which often goes by the rank of what it reads
+            if not wanted.isdisjoint((node.name, node.op, cann, *node.origin)):
                 found.update(filter(None, node.outputs))
             graphs += node.graphs
     return frozenset(found | wanted)

@@ -44,11 +44,6 @@ def plan(
     return make_plan(all_passes(), preset, switches, priorities=priorities, fast=fast)
 
 
-def chosen_passes(switches: Mapping[str, bool], preset: str = "ge") -> tuple[type[Pass], ...]:
-    """The passes of a plan."""
-    return plan(switches, preset).passes
-
-
 def run_passes(
     graph: Graph,
     passes: Sequence[type[Pass]],

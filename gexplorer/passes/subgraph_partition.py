@@ -65,8 +65,11 @@ class SubgraphPartition(Pass):
         if is_control_flow(node):
             log.reject(node, "control_flow", op=node.op)
             return "control"
-        types = [value.type if (value := draft.value(name)) is not None else None for name in node.inputs]
-        lowering = lookup(node, types)
+        inputs, outputs = (
+            [value.type if (value := draft.value(name)) is not None else None for name in side]
+            for side in (node.inputs, node.outputs)
+        )
+        lowering = lookup(node, inputs, outputs)
         if lowering.outcome is Outcome.FALLBACK:
             log.reject(node, "fallback", op=node.op, why=lowering.reason)
             return "host"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from gexplorer.ir.graph import Graph
 
-# Sizes to begin with: one of everything, but pictures of the size that most networks for them were made for, since those
-# of one pixel are too small for what they go through.
+# Sizes to begin with: one of everything, but pictures of the size that most networks for them were made for, since
+# those of one pixel are too small for what they go through.
 _ONE, _PIXELS = 1, 224
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gexplorer.ir.graph import Graph
 from gexplorer.options import Options
-from gexplorer.passes.manager import all_passes, chosen_passes
+from gexplorer.passes.manager import all_passes
 from gexplorer.trace.records import STAGES, Step, Steps
 from gexplorer.views.describe import type_text
 from gexplorer.views.explorer.accuracy import error_of
@@ -349,7 +349,7 @@ def step_report(step: Step) -> StepReport:
 
 
 def _not_run(options: Options) -> tuple[str, ...]:
-    chosen = {p.name for p in chosen_passes(options.fusion, options.preset)}
+    chosen = {p.name for p in options.plan().passes}
     return tuple(p.name for p in all_passes() if p.name not in chosen)
 
 

@@ -8,7 +8,7 @@ from gexplorer.frontends.onnx import SourceModel
 from gexplorer.ir.graph import Graph
 from gexplorer.ir.types import TensorType
 from gexplorer.options import Options
-from gexplorer.passes.manager import all_passes, chosen_passes
+from gexplorer.passes.manager import all_passes
 from gexplorer.trace.records import STAGES, Step, Steps
 from gexplorer.views.cost import cost_summary
 from gexplorer.views.kernels import kernels_summary
@@ -119,7 +119,7 @@ def step_row(step: Step) -> dict[str, object]:
 
 def rule_rows(steps: Steps, options: Options) -> list[dict[str, object]]:
     """One row per pass: places tried, matched and acted on, the time it took, and every near miss."""
-    enabled = {p.name for p in chosen_passes(options.fusion, options.preset)}
+    enabled = {p.name for p in options.plan().passes}
     ran = {step.name: step for step in steps if step.stage == "passes"}
     rows: list[dict[str, object]] = []
     for pass_class in all_passes():

@@ -126,6 +126,26 @@ def test_where_every_candidate_was_rejected_the_near_misses_are_a_press_away(ope
     assert page.locator(".gx-why-large").count() == 1
 
 
+def test_open_sizes_are_bound_by_what_is_said_as_it_stands(opened, tmp_path):
+    compiled = gx.compile(model_of([helper.make_node("Exp", ["x"], ["y"])], ["y"]))
+    page = opened(compiled.report(tmp_path / "open.html", variants="none"))
+    for tab in ("Schedule", "Traffic", "Roofline"):
+        page.get_by_role("tab", name=tab, exact=True).click()
+        code = page.locator("[role=tabpanel]:visible .gx-cure code")
+        assert code.inner_text() == "shapes={'x': (1, 4)}", tab
+    assert page.locator(".gx-inspector .gx-cure code").inner_text() == code.inner_text()
+    assert not eval(f"compiled.replace({code.inner_text()})").cost.uncosted
+
+
+def test_where_nothing_computes_the_roofline_says_so(opened, tmp_path):
+    compiled = gx.compile(model_of([helper.make_node("Transpose", ["x"], ["y"])], ["y"]), shapes={"x": (64, 4)})
+    page = opened(compiled.report(tmp_path / "moves.html", variants="none"))
+    page.get_by_role("tab", name="Roofline", exact=True).click()
+    panel = page.locator("[role=tabpanel]:visible")
+    assert "only moves data" in panel.locator(".gxt-empty").inner_text()
+    assert not panel.locator("canvas").first.is_visible()
+
+
 @pytest.fixture(scope="module")
 def first():
     return gx.compile(MODEL)

@@ -238,7 +238,8 @@ SEVERAL = """() => { const g = gexplorer.explorer.graph, s = g.stage.scene, {nod
         if (boxes.length < 2) continue;
         g.frame(g.stage.around([box]), 60, 1);
         const {k, x, y} = g.camera, r = g.canvas.getBoundingClientRect();
-        return {box, value, boxes, at: [r.left + (s.x[box] + w / 2 - 10) * k + x, r.top + (s.y[box] + h / 2 + 6) * k + y]}; } }"""
+        const at = [r.left + (s.x[box] + w / 2 - 10) * k + x, r.top + (s.y[box] + h / 2 + 6) * k + y];
+        return {box, value, boxes, at}; } }"""
 
 
 def test_a_stub_to_several_readers_goes_from_one_to_the_next_and_back(page):

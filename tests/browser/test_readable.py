@@ -114,6 +114,22 @@ def test_what_is_first_seen_can_be_read(opened, tmp_path, model, width):
         assert len(boxes) < 80
 
 
+# Numbers and notes of the headline that stick out of the room that they have; a sentence may be cut.
+STICK_OUT = """[...document.querySelectorAll('.gx-figure :is(.gx-figure-value, .gx-figure-note) > span')]
+    .filter(one => !one.classList.contains('gx-cut')
+        && one.getBoundingClientRect().right > one.parentElement.getBoundingClientRect().right + 0.5)
+    .map(one => one.textContent)"""
+
+
+def test_no_number_of_the_headline_is_cut(opened, tmp_path):
+    """Where sums are not compared there is most to say: how many kernels have no price on each side."""
+    page = opened(gx.compile("mixtral-8x7b:layers=2").report(tmp_path / "narrow.html", variants="none"))
+    assert "unpriced" in page.locator(".gx-figures").inner_text()
+    for width in (1280, 1024, 900, 800):
+        page.set_viewport_size({"width": width, "height": 600})
+        assert page.evaluate(STICK_OUT) == [], width
+
+
 def test_a_label_that_is_cut_has_its_ends_and_is_told_whole(opened, tmp_path):
     """Where a box cannot be as wide as its label: an ellipsis in the middle, and all of it under the pointer."""
     from onnx import TensorProto, helper

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gexplorer.cost.attention import AttentionTiles, attention_cost, attention_traffic
+from gexplorer.cost.attention import attention_cost, attention_traffic
+from gexplorer.cost.attention_tiles import AttentionTiles
 from gexplorer.cost.gemm import gemm_cost
 from gexplorer.cost.kernel import KernelCost
 from gexplorer.cost.library import feasible_tiles, library_gemm
@@ -37,7 +38,7 @@ gemms = st.builds(
 sizes = st.integers(1, 16).map(lambda n: 16 * n)
 tiles = st.builds(GemmTiles.of, sizes, sizes, sizes, st.sampled_from(["rows", "columns"]))
 attentions = st.builds(
-    Attention, st.integers(1, 40), lengths, lengths, st.sampled_from([32, 64, 128]), causal=st.booleans()
+    Attention, st.integers(1, 40), lengths, lengths, st.sampled_from([32, 64, 128, 1500]), causal=st.booleans()
 )
 vectors = st.one_of(
     st.builds(softmax, lengths, lengths, dtypes),

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gexplorer.cost.attention import AttentionTiles, attention_traffic
+from gexplorer.cost.attention import attention_traffic
+from gexplorer.cost.attention_tiles import AttentionTiles
 from gexplorer.cost.gemm import gemm_cost
 from gexplorer.cost.tile import GemmTiles
 from gexplorer.cost.traffic import gemm_traffic
@@ -139,12 +140,13 @@ def test_formulas_over_any_broadcast(data, shape, inputs, chip):
 @given(
     st.integers(1, 2), st.integers(1, 2), st.integers(1, 70), st.integers(1, 70),
     st.integers(1, 40), st.integers(1, 40),
-    st.sampled_from([16, 32, 48]), st.sampled_from([16, 32, 48]), st.booleans(), FLOATS, CHIPS,
+    st.sampled_from([16, 32, 48]), st.sampled_from([16, 32, 48]), st.sampled_from([0, 16, 48]), st.booleans(), FLOATS,
+    CHIPS,
 )  # fmt: skip
-def test_attention_of_any_shape(kv, group, queries, keys, width, columns, tile_q, tile_k, causal, dtype, chip):
+def test_attention_of_any_shape(kv, group, queries, keys, width, columns, tile_q, tile_k, terms, causal, dtype, chip):
     work = Attention(kv * group, queries, keys, width, columns, dtype, kv, causal and queries <= keys)
-    found = check_attention(AttentionKernel.of(work), AttentionCut(tile_q, tile_k), chip)
-    traffic = attention_traffic(work, AttentionTiles.of(tile_q, tile_k))
+    found = check_attention(AttentionKernel.of(work), AttentionCut(tile_q, tile_k, terms), chip)
+    traffic = attention_traffic(work, AttentionTiles.of(tile_q, tile_k, terms))
     through_memory = traffic.hand_over[0] if chip.cube_vector_path == "gm" else 0
     assert found.counts.memory_bytes == traffic.operands[0] + through_memory
 

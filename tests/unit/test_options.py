@@ -53,3 +53,13 @@ def test_of_two_switches_for_one_rule_the_later_one_holds():
     off = on.replace(fusion={"matmul_bias": False})
     assert "matmul_bias" not in [one.name for one in off.plan.passes]
     assert list(off.options.fusion) == ["MatMulBiasAddFusionPass", "matmul_bias"]
+
+
+@pytest.mark.parametrize("mode", ["full", "fast"])
+def test_a_rule_is_said_to_be_on_exactly_where_it_runs(mode):
+    compiled = compile_("mlp:small=true", validate="off", fusion_mode=mode, preset="all", fusion={"gelu": False})
+    running = [one.name for one in compiled.plan.passes]
+    assert running == [one.name for one in compiled.options.plan().passes]
+    assert ("elementwise_chain" in running) == (mode == "full")
+    said = {rule["name"]: rule["enabled"] for rule in compiled.summary()["rules"]}
+    assert [name for name, enabled in said.items() if enabled] == sorted(running, key=list(said).index)

@@ -56,5 +56,5 @@ class FlashAttention(Generator[AttentionKernel, AttentionCut]):
         return f"attention of {work.heads} heads{shared}, {sizes}, {work.dtype.label}{mask}"
 
     def tile_text(self, tile: AttentionCut) -> str:
-        """Such as ``128q x 256k``, or ``128q x 64k x 64w`` where the head is taken in slices of its width."""
-        return f"{tile.queries}q x {tile.keys}k" + (f" x {tile.keys}w" if tile.sliced else "")
+        """Such as ``128q x 256k``, or ``128q x 128k x 64`` where an MMAD takes a slice of its sums only."""
+        return f"{tile.queries}q x {tile.keys}k" + (f" x {tile.slice}" if tile.slice else "")

@@ -5,14 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gexplorer.cost.attention import AttentionTiles, attention_cost, attention_traffic
+from gexplorer.cost.attention import attention_cost, attention_traffic
+from gexplorer.cost.attention_tiles import USUAL_TILE, AttentionTiles, assumed_tiles, attention_fits
 from gexplorer.cost.work import Attention
 from gexplorer.hardware.catalogue import load_chip
+from gexplorer.ir.dtypes import DType
 
 TILE = AttentionTiles.of(128, 128)
 
 
-def counted(work: Attention, tile_q: int, tile_k: int) -> tuple[float, float]:
+WIDE = Attention(1, 2048, 2048, 768, dtype=DType.FLOAT32)  # SimpleAttention's head
+
+
+def counted(work: Attention, tile_q: int, tile_k: int, *, sliced: bool = False) -> tuple[float, float]:
     """Bytes of operands and of what is handed over, counted loop by loop."""
     e = work.dtype.bits // 8
     operands = handed = 0
@@ -20,10 +25,14 @@ def counted(work: Attention, tile_q: int, tile_k: int) -> tuple[float, float]:
         for q in range(0, work.queries, tile_q):
             rows = min(tile_q, work.queries - q)
             operands += rows * (work.width + work.columns) * e  # Q in, output out
+            operands += sliced * (
+                2 * rows * work.columns * 4 - rows * work.width * e
+            )  # cleared, read at last; no Q yet
             seen = work.keys - work.queries + q + rows if work.causal else work.keys
             for k in range(0, seen, tile_k):
                 keys = min(tile_k, seen - k)
                 operands += keys * (work.width + work.columns) * e
+                operands += sliced * rows * (work.width * e + 2 * work.columns * 4)  # Q, and the output to and fro
                 handed += 2 * rows * keys * (4 + e) + 2 * rows * work.columns * 4
     return operands, handed
 
@@ -46,6 +55,70 @@ def test_traffic_agrees_with_the_loops(work):
     got = attention_traffic(work, tiles)
     for i, (queries, keys) in enumerate(zip(tiles.queries.tolist(), tiles.keys.tolist(), strict=True)):
         assert (got.operands[i], got.hand_over[i]) == pytest.approx(counted(work, queries, keys), rel=1e-12)
+
+
+@pytest.mark.parametrize("work", [WIDE, Attention(3, 100, 333, 764, 1048), Attention(2, 300, 777, 900, causal=True)])
+def test_traffic_of_a_head_in_slices_agrees_with_the_loops(work):
+    tiles = AttentionTiles(np.array([16, 64, 128]), np.array([256, 32, 128]), np.array([16, 64, 32]))
+    got = attention_traffic(work, tiles)
+    for i, (queries, keys) in enumerate(zip(tiles.queries.tolist(), tiles.keys.tolist(), strict=True)):
+        wanted = counted(work, queries, keys, sliced=True)
+        assert (got.operands[i], got.hand_over[i]) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_by_hand_a_tile_of_the_articles_head_in_slices():
+    """128 x 128 scores, MMADs of 128 x 128 x 64: twelve for the scores, two for each of six parts of the output."""
+    chip = load_chip("Ascend910B3")
+    cost = attention_cost(WIDE, chip, AttentionTiles.of(128, 128, 64))
+    tiles, e = 16, 4
+    panel, scores, ends = 128 * 768 * e, 128 * 128 * 4, 128 * 768 * 4
+    assert cost.waves[0] == 1
+    each = (128 * 128 * 64 / (16 * 16 * 8) + 14 + chip.cube.gap_cycles) / 1800
+    assert cost.pipes["cube"][0] / tiles == pytest.approx((12 + 6 * 2) * each)
+    rate = {path: chip.paths[path].bytes_per_us for path in chip.paths}
+    cleared, read = ends / 2 / rate["ub->gm"], ends / 2 / rate["gm->ub"]  # by two vector cores
+    # Q, K, V and the probabilities to L1, more than what goes to UB; P to L0A for each part.
+    assert cost.pipes["mte2"][0] == pytest.approx(tiles * (3 * panel + scores) / rate["gm->l1"] + read)
+    assert cost.pipes["mte3"][0] == pytest.approx(tiles * (scores + panel) / 2 / rate["ub->gm"] + cleared)
+    to_l0 = (panel + 6 * scores) / rate["l1->l0a"] + 2 * panel / rate["l1->l0b"]
+    assert cost.pipes["mte1"][0] == pytest.approx(tiles * to_l0)
+    assert cost.bound[0] == "cube"
+    # Before all pipes work: the first tile's softmax, from the scores in L0C to the probabilities in L1, and a part.
+    passes = 2 + chip.vector.exp_passes + 2 * chip.vector.reduce_passes
+    softmax = (scores / rate["gm->ub"] + scores * passes / 128 / 1800 + scores / rate["ub->gm"]) / 2
+    softmax += scores / rate["l0c->gm"] + scores / rate["gm->l1"]
+    others = sum(us[0] for pipe, us in cost.pipes.items() if pipe not in ("cube", "hbm")) - cleared - read
+    startup = chip.paths["gm->l1"].startup_us + chip.paths["ub->gm"].startup_us
+    waiting = softmax + others / tiles / 6 + cleared + read + startup
+    assert cost.total_us[0] == pytest.approx(cost.launch_us + cost.pipes["cube"][0] + waiting)
+
+
+def test_no_tile_is_assumed_that_a_wide_head_does_not_fit():
+    chip = load_chip("Ascend910B3")
+    assert not attention_fits(WIDE, AttentionTiles.of(16, 16), chip)[0]
+    tiles = assumed_tiles(WIDE, chip)
+    assert attention_fits(WIDE, tiles, chip).all()
+    assert attention_cost(WIDE, chip).total_us[0] == attention_cost(WIDE, chip, tiles).total_us.min()
+    # 256 x 128 would be faster, if L0A and L0C held it.
+    larger = AttentionTiles.of(256, 128, 64)
+    assert not attention_fits(WIDE, larger, chip)[0]
+    larger_chip = chip.scaled({"capacity.l0a": 2, "capacity.l0b": 2, "capacity.l0c": 2})
+    assert attention_fits(WIDE, larger, larger_chip)[0]
+    assert attention_cost(WIDE, larger_chip).total_us[0] < attention_cost(WIDE, chip).total_us[0]
+    usual = assumed_tiles(replace(WIDE, width=128), chip)
+    assert (usual.queries.tolist(), usual.keys.tolist(), usual.slice) == ([USUAL_TILE[0]], [USUAL_TILE[1]], None)
+
+
+def test_an_output_that_l2_does_not_hold_goes_to_hbm_and_back_for_each_tile():
+    chip, work, tiles = load_chip("Ascend910B3"), replace(WIDE, heads=20), AttentionTiles.of(128, 128, 64)
+    workspace = 20 * 2 * 128 * 768 * 4
+    usable = chip.l2_usable * chip.capacity.l2_bytes
+    held, lost = (
+        attention_cost(work, chip.scaled({"capacity.l2": f * workspace / usable}), tiles) for f in (1.01, 0.99)
+    )
+    assert held.hbm_bytes[0] == work.compulsory_bytes
+    assert lost.hbm_bytes[0] - held.hbm_bytes[0] == 2 * attention_traffic(work, tiles).carried[0]
+    assert lost.total_us[0] >= held.total_us[0]
 
 
 def test_published_figures_of_thirty_two_heads():

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from gexplorer.cost.attention import AttentionTiles, attention_cost, attention_traffic
+from gexplorer.cost.attention import attention_cost, attention_traffic
+from gexplorer.cost.attention_tiles import AttentionTiles, assumed_tiles, attention_fits, attention_footprints
 from gexplorer.cost.work import Attention
 from gexplorer.errors import OptionError
-from gexplorer.hardware.catalogue import load_chip
+from gexplorer.hardware.catalogue import chip_names, load_chip
 from gexplorer.ir.dtypes import DType
 from gexplorer.kernels.attention import attention_program
 from gexplorer.kernels.attention_cut import attention_cut
@@ -14,6 +17,7 @@ from gexplorer.kernels.attention_kernel import AttentionCut, AttentionKernel, Ma
 from gexplorer.kernels.count import count
 from gexplorer.kernels.hazards import hazards
 from gexplorer.kernels.interpreter import require_capacity, run
+from gexplorer.kernels.program import Loop, SetFlag, WaitFlag
 from tests.kernels import TOLERANCE
 
 MASKS = [None, "rows columns", "h0 columns", "h0 h1 rows columns", "h1 columns"]
@@ -157,20 +161,123 @@ def test_what_cannot_be_computed_is_said():
         attention_program(AttentionKernel.of(Attention(1, 64, 64, 32)), AttentionCut(24, 32), chip)
     with pytest.raises(OptionError, match="causal attention of 9 queries and 8 keys: some see none"):
         attention_program(AttentionKernel.of(Attention(1, 9, 8, 32, causal=True)), AttentionCut(16, 16), chip)
-    why = (
-        "not even 16 queries by 16 keys fit: l1 overflows: 656384 bytes "
-        "(q_l1 1 x 131072, k_l1 2 x 131072, v_l1 2 x 131072, p_l1 2 x 512), teaching has 262144"
-    )
-    assert attention_cut(AttentionKernel.of(Attention(1, 64, 64, 4096)), chip) == (why, 0)
+    with pytest.raises(OptionError, match="tile of 40 terms is no multiple of 16, what teaching's cube takes"):
+        attention_program(AttentionKernel.of(Attention(1, 64, 64, 32)), AttentionCut(16, 32, 40), chip)
+    why = "not even 16 queries by 16 keys fit: l0a overflows: 1024 bytes (left_l0a 2 x 512), teaching has 512"
+    tiny = chip.scaled({"capacity.l0a": 1 / 64})
+    assert attention_cut(AttentionKernel.of(Attention(1, 64, 64, 4096)), tiny) == (why, 0)
 
 
-def test_a_head_of_the_articles_width_does_not_fit_l0b():
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", [F16, DType.BFLOAT16, F32])
+@pytest.mark.parametrize(
+    ("shape", "cut"),
+    [
+        ((2, 50, 70, 90, 90), (32, 32, 16)),
+        ((1, 33, 100, 40, 75), (16, 48, 32)),
+        ((1, 17, 5, 7, 9), (16, 16, 64)),
+    ],
+)
+def test_a_head_in_slices_moves_what_the_cost_model_says(chip, dtype, shape, cut):
+    """Neither queries, keys, width nor columns are a multiple of the tile."""
+    chip, work = load_chip(chip), Attention(*shape, dtype)
+    found = check_attention(AttentionKernel.of(work), AttentionCut(*cut), chip)
+    traffic = attention_traffic(work, AttentionTiles.of(*cut))
+    through_memory = traffic.hand_over[0] if chip.cube_vector_path == "gm" else 0
+    assert found.counts.memory_bytes == traffic.operands[0] + through_memory
+    assert found.counts.products == work.heads * work.queries * work.keys * (work.width + work.columns)
+
+
+@pytest.mark.parametrize("chip", ["teaching", "Ascend910A"])
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_masks_and_shared_keys_of_a_head_in_slices(chip, mask, causal):
+    work = Attention(4, 40, 50, 40, 56, F32, kv_heads=2, causal=causal)
+    mask = mask and Mask(tuple(mask.split()), F16 if causal else F32)
+    kernel = AttentionKernel.of(work, scale=0.3, mask=mask, k_transposed=causal)
+    check_attention(kernel, AttentionCut(16, 32, 16), load_chip(chip))
+
+
+def test_a_head_in_slices_that_lies_between_rows_and_columns():
+    between, turned = ("rows", "h0", "h1", "columns"), ("columns", "h0", "rows")
+    work = Attention(4, 20, 40, 40, 24, F16, kv_heads=2)
+    kernel = AttentionKernel(work, (2, 2), between, turned, turned, between)
+    check_attention(kernel, AttentionCut(16, 32, 16), load_chip("teaching"))
+
+
+def test_every_flag_of_a_head_in_slices_is_needed():
+    """The copies of the output so far, too: without the flags of any one buffer a pipe would come too soon."""
+    kernel = AttentionKernel.of(Attention(1, 20, 70, 40, 40, F32))
+    program = attention_program(kernel, AttentionCut(16, 16, 16), load_chip("teaching").scaled({"cores.cube": 1 / 4}))
+
+    def without(instructions, name):
+        for one in instructions:
+            if isinstance(one, Loop):
+                yield replace(one, body=tuple(without(one.body, name)))
+            elif not (isinstance(one, SetFlag | WaitFlag) and one.buffer == name):
+                yield one
+
+    flagged = {one.buffer for one in program.instructions() if isinstance(one, SetFlag)}
+    assert {"sums", "sums_ub", "more_ub", "left_l0a", "right_l0b", "product_l0c"} <= flagged
+    for name in flagged:
+        parts = {part: tuple(without(getattr(program, part), name)) for part in ("start", "body", "finish")}
+        assert hazards(replace(program, **parts)), name
+
+
+@pytest.mark.parametrize("chip", chip_names())
+def test_heads_of_any_width_have_a_tile(chip):
+    """Whole where the smallest tile is, else in slices; the cost model draws the same line and assumes such a tile."""
+    chip, ways = load_chip(chip), set()
+    for dtype in (F16, F32):
+        for width in (64, 250, 500, 501, 1024, 1025, 4096, 20_000):
+            work = Attention(1, 300, 300, width, dtype=dtype)
+            cut, evaluated = attention_cut(AttentionKernel.of(work), chip)
+            assert isinstance(cut, AttentionCut)
+            require_capacity(attention_program(AttentionKernel.of(work), cut, chip), chip)
+            assumed = assumed_tiles(work, chip)
+            assert (assumed.slice is not None) == bool(cut.slice)
+            ways.add(bool(cut.slice))
+            if cut.slice:
+                assert evaluated == 5**3
+                assert attention_fits(work, assumed, chip).all()
+                chosen = AttentionTiles.of(cut.queries, cut.keys, cut.slice)
+                assert attention_cost(work, chip).total_us[0] == attention_cost(work, chip, chosen).total_us[0]
+    assert ways == {False, True}
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("cut", [(32, 64), (16, 48, 32), (64, 32, 128)])
+def test_the_cost_model_knows_the_buffers_of_the_program(chip, cut):
+    """In UB it counts a strip of one row, which is all that a program takes where there is no room for more."""
+    chip, work = load_chip(chip).scaled({"capacity.ub": 1 / 1024}), Attention(1, 100, 100, 90, 70, F32)
+    program = attention_program(AttentionKernel.of(work), AttentionCut(*cut), chip)
+    for level, footprint in attention_footprints(work, AttentionTiles.of(*cut)).items():
+        assert footprint[0] == sum(b.total_bytes for b in program.buffers if b.level == level), level
+
+
+def test_the_articles_head_goes_in_slices():
     """SimpleAttention is one head of 768: K and V whole are 48 KiB each in float32, side by side more than L0B."""
-    chip, kernel = load_chip("Ascend910B3"), AttentionKernel.of(Attention(1, 2048, 2048, 768, dtype=DType.FLOAT32))
-    why, _ = attention_cut(kernel, chip)
-    assert "l0b overflows: 98304 bytes (k_l0b 1 x 49152, v_l0b 1 x 49152), Ascend910B3 has 65536" in str(why)
-    half = AttentionKernel.of(Attention(1, 2048, 2048, 768, dtype=DType.FLOAT16))
-    assert isinstance(attention_cut(half, chip)[0], AttentionCut)
+    chip, kernel = load_chip("Ascend910B3"), AttentionKernel.of(Attention(1, 2048, 2048, 768, dtype=F32))
+    with pytest.raises(OptionError, match=r"l0b overflows: 98304 .*k_l0b 1 x 49152, v_l0b 1 x 49152.*has 65536"):
+        require_capacity(attention_program(kernel, AttentionCut(16, 16), chip), chip)
+    cut, _ = attention_cut(kernel, chip)
+    assert cut == AttentionCut(128, 128, 64)
+    program, size = attention_program(kernel, cut, chip), chip.capacity
+    used = {level: sum(b.total_bytes for b in program.buffers if b.level == level) for level in ("l0a", "l0b", "l0c")}
+    assert used == {"l0a": size.l0a_bytes, "l0b": size.l0b_bytes, "l0c": size.l0c_bytes}
+    # Its tile is the fastest of those that fit; of those that do not, some would be faster.
+    us = {}
+    for queries in (64, 128, 256):
+        for keys in (64, 128, 256):
+            for terms in (32, 64, 128):
+                fitting = attention_fits(kernel.work, AttentionTiles.of(queries, keys, terms), chip)[0]
+                cost = attention_cost(kernel.work, chip, AttentionTiles.of(queries, keys, terms)).total_us[0]
+                us.setdefault(bool(fitting), []).append(cost)
+    assert min(us[False]) < min(us[True]) == attention_cost(kernel.work, chip).total_us[0]
+    # Half as wide elements fit whole.
+    half, _ = attention_cut(AttentionKernel.of(Attention(1, 2048, 2048, 768, dtype=F16)), chip)
+    assert isinstance(half, AttentionCut)
+    assert not half.slice
 
 
 def test_the_cut_is_the_fastest_that_fits():

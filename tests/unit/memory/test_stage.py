@@ -163,6 +163,16 @@ def test_operators_by_type_are_never_reused():
     assert memory.what_if(never_reuse=tuple(operators)).pool_bytes > memory.pool_bytes
 
 
+def test_operators_are_known_by_the_type_that_cann_gives_them_for_their_rank():
+    nodes = [helper.make_node("MatMul", ["x", "x"], ["a"]), helper.make_node("MatMul", ["a", "a"], ["y"])]
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4, 4]) for name in "xy"]
+    graph = helper.make_graph(nodes, "batched", value[:1], value[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    for wanted, fixed in (("BatchMatMulV2", {"a", "y", "BatchMatMulV2"}), ("MatMulV2", {"MatMulV2"})):
+        memory = gx.compile(model, validate="off", no_reuse=(wanted,)).memory
+        assert memory.liveness.policy.never_reuse == fixed
+
+
 def test_a_pinned_tensor_is_where_it_should_be():
     memory = compiled().memory
     name = pool_tensors(memory)[3]

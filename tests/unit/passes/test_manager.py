@@ -11,7 +11,7 @@ from gexplorer.ir.text import to_text
 from gexplorer.passes import manager
 from gexplorer.passes.base import Context, Log, Pass
 from gexplorer.passes.identity_elimination import IdentityElimination
-from gexplorer.passes.manager import all_passes, chosen_passes, register, run_passes
+from gexplorer.passes.manager import all_passes, plan, register, run_passes
 from gexplorer.trace.records import Message, Steps
 from tests.passes import graph_of, near_misses, run
 
@@ -103,18 +103,18 @@ def test_a_registered_pass_is_in_a_compilation_and_its_summary(registered):
 
 @pytest.mark.parametrize("name", ["format_assignment", "RefineRunningFormat"])
 def test_switched_on_by_our_name_and_by_ge_s(name):
-    assert "format_assignment" not in [p.name for p in chosen_passes({})]
-    assert "format_assignment" in [p.name for p in chosen_passes({name: True})]
+    assert "format_assignment" not in [p.name for p in plan({}).passes]
+    assert "format_assignment" in [p.name for p in plan({name: True}).passes]
 
 
 @pytest.mark.parametrize("name", ["identity_elimination", "IdentityPass"])
 def test_switched_off_by_our_name_and_by_ge_s(name):
-    assert "identity_elimination" not in [p.name for p in chosen_passes({name: False})]
+    assert "identity_elimination" not in [p.name for p in plan({name: False}).passes]
 
 
 def test_an_unknown_name_is_refused():
     with pytest.raises(OptionError, match=r"no pass.* 'identity'.*identity_elimination"):
-        chosen_passes({"identity": False})
+        plan({"identity": False})
 
 
 def test_an_error_names_the_pass_and_those_before_and_keeps_their_steps():

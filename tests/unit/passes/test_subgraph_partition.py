@@ -119,3 +119,8 @@ def test_attached_nodes_between_two_engines(first):
     )
     step = run(SubgraphPartition, graph_of(text))
     tuple(TopologicalSorter(waits(step)).static_order())
+
+
+def test_the_type_of_a_result_says_where_a_node_runs_too():
+    lines = ("input %x : float32[4]", "%a = Relu(%x) #a", "%y : float64[4] = Cast(%a) {to = 11} #y", "output %y")
+    assert parts(run(SubgraphPartition, "\n".join(lines))) == {"a": "aicore_0", "y": "aicpu_1"}

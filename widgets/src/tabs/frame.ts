@@ -135,14 +135,17 @@ export interface Key {
   readonly mark?: "box" | "line" | "dashed" | "hatched" | "circle" | "square" | "triangle" | "diamond" | "cross" | "outline" | "star" | "ring" | "tick";
 }
 
+/** How readily a caption gives way where there is no room: long ones first, those of lines before those of units, the shortest not at all. */
+const shrink = ({ text, mark = "box" }: Key): number => Math.max(0, text.length - 6) * (["line", "dashed", "hatched"].includes(mark) ? 30 : 1);
+
 /** What colours and marks mean. */
 export function legend(keys: readonly Key[], title = ""): HTMLElement {
   return h(
     "ul",
     { class: "gxt-legend", "aria-label": title || "Legend" },
     title && h("li", { class: "gxt-soft", text: title }),
-    ...keys.map(({ text, hint, colour, mark = "box" }) =>
-      h("li", { title: hint ?? text }, h("i", { class: `gxt-mark gxt-mark-${mark}`, style: { "--gxt-colour": `var(${colour})` }, "aria-hidden": "true" }), h("span", { text })),
+    ...keys.map((key) => [key, shrink(key)] as const).map(([{ text, hint, colour, mark = "box" }, readily]) =>
+      h("li", { title: hint ?? text, style: { "--gxt-shrink": readily } }, h("i", { class: `gxt-mark gxt-mark-${mark}`, style: { "--gxt-colour": `var(${colour})` }, "aria-hidden": "true" }), h("span", { text })),
     ),
   );
 }

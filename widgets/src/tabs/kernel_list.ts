@@ -44,7 +44,7 @@ export class KernelList {
     this.#strings = strings;
     this.table.set(
       [
-        { title: "kernel", hint: "Its first node, and how many nodes have the same kernel", width: "minmax(9em, 2fr)", text: (row) => name(row) + (kernels[row].alike.length > 1 ? ` × ${count(kernels[row].alike.length)}` : ""), key: name },
+        { title: "kernel", hint: "Its first node, and how many nodes have the same kernel", width: "minmax(7em, 2fr)", text: (row) => name(row) + (kernels[row].alike.length > 1 ? ` × ${count(kernels[row].alike.length)}` : ""), key: name },
         { title: "type", word: true, spare: 1, width: "minmax(7em, 1.2fr)", text: (row) => strings[kernels[row].type], key: (row) => strings[kernels[row].type] },
         ...columns,
       ],

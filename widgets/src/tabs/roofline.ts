@@ -21,6 +21,9 @@ const BOUNDS: Record<ReturnType<typeof shapeOf>, string> = {
   cross: "by the host",
 };
 
+/** Slices of less than this share of the time have no room for words. */
+const NAMED = 0.07;
+
 class RooflinePanel implements Panel {
   readonly #frame: Frame;
   readonly #tip = new Tooltip();
@@ -89,7 +92,7 @@ class RooflinePanel implements Panel {
           "span",
           { class: "gxt-share", role: "listitem", style: { "flex-grow": us / whole }, title: `Bound by ${bound}: ${time(us)}, ${share(us / whole)} of the time, in ${plural(kernels, "kernel")}` },
           h("i", { class: `gxt-mark gxt-mark-${shape === "square" ? "box" : shape}`, style: { "--gxt-colour": "var(--gx-muted)" }, "aria-hidden": "true" }),
-          h("span", { text }),
+          us / whole > NAMED && h("span", { text }),
         );
       }),
     );

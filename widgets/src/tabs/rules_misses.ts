@@ -52,6 +52,8 @@ export class Misses {
       this.#open = new Set(few ? this.#reasons.map(({ code }) => code) : []);
     }
     this.#head(rules, row, gain);
+    // What did not run missed nothing.
+    this.#table.element.hidden = rules.step[row] < 0;
     this.#list();
     this.follow();
   }

@@ -136,7 +136,7 @@ class SchedulePanel implements Panel {
       soft(` · critical path ${time(schedule.critical_path_us)}, ${share(schedule.critical_path_us / (schedule.makespan_us || 1))} of it`),
       soft(` · ${plural(launched(schedule), "kernel")} on ${plural(streams.length, "stream")}, ${plural(schedule.event_from.length, "event")}${side}`),
       idle > 0 && soft(` · ${plural(idle, "node")} of unknown size ${idle === 1 ? "launches" : "launch"} nothing`),
-      schedule.note ? soft(` · ${schedule.note}`) : null,
+      schedule.note && !out ? soft(` · ${schedule.note}`) : null,
     );
     this.#picture.surface.describe(`Schedule: ${words}, ${plural(launched(schedule), "kernel")} on ${plural(streams.length, "stream")}. Arrows go from kernel to kernel, Enter chooses; the table view lists every kernel.`);
   }

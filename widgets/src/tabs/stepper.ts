@@ -92,7 +92,7 @@ class KernelPanel implements Panel {
     const old = before?.programs[this.#kernels.chosen];
     const stood = before && old ? { text: programText(old, before.strings), step: this.#step } : null;
     const tile = (row: number): string => (row < programs.length ? strings[programs[row].tile] : "no program");
-    this.#kernels.set([...programs, ...missing], strings, [{ title: "tile", hint: "How its work is cut; why where it is not", width: "minmax(9em, 1.3fr)", text: tile, key: tile }]);
+    this.#kernels.set([...programs, ...missing], strings, [{ title: "tile", hint: "How its work is cut; why where it is not", width: "minmax(6.2em, 1.3fr)", text: tile, key: tile }]);
     this.#show();
     // The same program is at the same instruction.
     if (stood && this.#now && programText(this.#now, strings) === stood.text) this.#go(stood.step);

@@ -12,6 +12,8 @@ const LEFT = 58;
 const RIGHT = 12;
 const TOP = 8;
 const FOOT = 34;
+/** px that a number must leave in its cell for the star beside it. */
+const STAR = 48;
 /** Directions of the lines of the first, second, ... buffer that keeps tiles out. */
 export const HATCHES = ["/", "\\", "|", "–", "x"] as const;
 
@@ -137,8 +139,8 @@ export class TilingPicture {
       const colour = this.#shows === "time" ? ramp(quickness(us, landscape.fastest)) : ramp(this.#ks.length > 1 ? this.#ks.indexOf(kernel.k[tile]) / (this.#ks.length - 1) : 1);
       c.fillStyle = colour;
       c.fillRect(x, y, w - gap, h - gap);
-      const text = this.#shows === "time" ? time(us) : String(kernel.k[tile]);
-      if (h < 14 || w < c.measureText(text).width + 6) return;
+      const text = this.#text(kernel, tile);
+      if (h < 14 || w < c.measureText(text).width + (tile === kernel.best ? STAR : 6)) return;
       c.fillStyle = inkOn(colour);
       c.textAlign = "center";
       c.fillText(text, x + w / 2, y + h / 2);
@@ -152,6 +154,10 @@ export class TilingPicture {
       c.fillStyle = p["line-strong"];
       c.fillRect(x + w / 2 - 1, y + h / 2 - 1, 2, 2);
     }
+  }
+
+  #text(kernel: TiledKernel, tile: number): string {
+    return this.#shows === "time" ? time(kernel.time_us[tile]) : String(kernel.k[tile]);
   }
 
   /** The name of the buffer in the midst of what it keeps out. */
@@ -198,7 +204,8 @@ export class TilingPicture {
     c.save();
     c.translate(10, plot.top);
     c.rotate(-Math.PI / 2);
-    axisTitle(c, p, "rows of a tile (m) →", 0, 0, "right");
+    const title = "rows of a tile (m) →";
+    axisTitle(c, p, c.measureText(title).width < this.surface.height - plot.top ? title : "m →", 0, 0, "right");
     c.restore();
   }
 
@@ -221,7 +228,8 @@ export class TilingPicture {
     around(kernel.chosen, boxed);
     around(kernel.best, (x, y, w, h) => {
       // Beside the number of a cell that has room for one.
-      star(c, w > 60 ? x + 14 : x + w / 2, y + h / 2, Math.max(6, Math.min(9, Math.min(w, h) / 2)));
+      const beside = w >= c.measureText(this.#text(kernel, kernel.best)).width + STAR;
+      star(c, beside ? x + 14 : x + w / 2, y + h / 2, Math.max(6, Math.min(9, Math.min(w, h) / 2)));
       c.fillStyle = p.surface;
       c.fill();
       c.strokeStyle = p.ink;
