@@ -1,5 +1,20 @@
-"""``python -m gexplorer``: the command line."""
+"""``gexplorer``, ``python -m gexplorer``: the command line, quiet also where it is interrupted while it is loaded."""
 
-from gexplorer.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+
+def main() -> None:
+    """The ``gexplorer`` command."""
+    try:
+        from gexplorer.cli import main as run  # takes a while, in which somebody may think better of it
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("gexplorer: interrupted\n")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

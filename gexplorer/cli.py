@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import click
 
 from gexplorer.commands.discovery import all_commands
-from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, switches_of, with_switches
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples, switches_of, with_switches
 from gexplorer.commands.results import require_targets, require_valid, write_json
 from gexplorer.errors import GexplorerError, OptionError
 
@@ -66,7 +66,14 @@ def cli() -> None:
     """
 
 
-@cli.command(context_settings=SETTINGS)
+@cli.command(
+    context_settings=SETTINGS,
+    epilog=examples(
+        "compile model.onnx",
+        "compile model.onnx -o model.om --shape x:1,3,224,224",
+        "compile bert-base --off matmul_bias --set verify=per-step",
+    ),
+)
 @compile_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the offline model (.om), which run runs.")
 @click.option(
@@ -106,7 +113,14 @@ def compile(
     require_valid(compiled)
 
 
-@cli.command(context_settings=SETTINGS)
+@cli.command(
+    context_settings=SETTINGS,
+    epilog=examples(
+        "steps model.onnx",
+        "steps model.onnx --step matmul_bias",
+        "steps model.onnx --step matmul_bias --onnx after.onnx",
+    ),
+)
 @compile_options
 @click.option("--step", metavar="N|NAME", help="Show one step: what it rewrote and what nearly.")
 @click.option("--onnx", "onnx_to", type=click.Path(path_type=Path), help="Write the graph after the step as ONNX.")
@@ -122,6 +136,8 @@ def steps(
     """
     require_targets(onnx_to, json_to)
     compiled = compile_model(**common)
+    if _wants_checks(compiled, step, listed=onnx_to is None and not as_text):
+        compiled = _checked(compiled)
     chosen = _step(compiled, step)
     if onnx_to is not None:
         from gexplorer.ir.to_onnx import save_onnx
@@ -147,7 +163,10 @@ def steps(
         print_step(chosen)
 
 
-@cli.command(context_settings=SETTINGS)
+@cli.command(
+    context_settings=SETTINGS,
+    epilog=examples("why model.onnx", "why model.onnx --rule matmul_bias --all", "why model.onnx --node node_linear_4"),
+)
 @compile_options
 @click.option("--rule", metavar="RULE", help="Only this rule or pass: how its places add up, and near misses.")
 @click.option("--node", metavar="NODE", help="What every rule did with this node, or says of it.")
@@ -183,7 +202,10 @@ def why(rule: str | None, node: str | None, every: bool, json_to: str | None, **
         print_why(shown, counted, [] if closer else blockers, every=every)
 
 
-@cli.command(context_settings=SETTINGS)
+@cli.command(
+    context_settings=SETTINGS,
+    epilog=examples("rules", "rules --off matmul_bias --write fusion.cfg", "compile model.onnx --switch fusion.cfg"),
+)
 @with_switches
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON; - for standard output.")
 @click.option("--write", "write_to", type=click.Path(path_type=Path), help="Write a fusion switch file that says so.")
@@ -247,6 +269,25 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):  # a name may hold what the terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")
     cli(prog_name="gexplorer")
+
+
+def _wants_checks(compiled: Compilation, wanted: str | None, *, listed: bool) -> bool:
+    """Whether the steps of the validation are asked for, which ``compile`` counts: all of them, or one further on."""
+    if wanted is None:
+        return listed
+    if re.fullmatch("-[0-9]{1,9}", wanted):  # counted from the end
+        return True
+    return wanted not in {name for step in compiled.steps for name in (step.name, step.ge_name, str(step.index))}
+
+
+def _checked(compiled: Compilation) -> Compilation:
+    """The same with the steps of its validation, as ``compile`` has them."""
+    import os
+
+    from gexplorer.options import from_environment
+
+    level = from_environment(os.environ).get("validate", "quick")
+    return compiled if compiled.options.validate != "off" else compiled.replace(validate=level)
 
 
 def _step(compiled: Compilation, wanted: str | None) -> Any:

@@ -298,6 +298,11 @@ def compile_source(
             error.subject = source, options
             error.add_note('What came before it can be looked at: error.report("failed.html") writes it as a page.')
             raise
+        if chosen.matches_off:
+            from gexplorer.views.lookup import require_matches
+
+            was = ((), {}) if previous is None else (previous.steps, previous.plan.matches_off)
+            require_matches(chosen.matches_off, steps, *was)
         if options.order != "as_written":
             steps.append(_order(steps[-1].after, options, len(steps), previous))
         if previous is None or previous.memory.graph is not steps[-1].after:  # that one has been verified

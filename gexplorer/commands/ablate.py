@@ -6,11 +6,14 @@ from typing import Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples
 from gexplorer.commands.results import require_targets, write_json
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples("ablate model.onnx", "ablate model.onnx --sets"),
+)
 @compile_options
 @click.option("--sets", "only_sets", is_flag=True, help="Only the presets, no rule left out by itself.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write all builds as JSON; - for standard output.")

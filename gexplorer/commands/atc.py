@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_model
+from gexplorer.commands.flags import SETTINGS, compile_model, examples
 from gexplorer.commands.results import require_targets, require_valid, write_json
 from gexplorer.errors import OptionError
 
@@ -14,7 +14,10 @@ from gexplorer.errors import OptionError
 _FRAMEWORKS = {0: "Caffe", 1: "MindSpore", 3: "TensorFlow", 5: "ONNX"}
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples("atc --model=model.onnx --framework=5 --output=model", "atc --mode=1 --om=model.om"),
+)
 @click.option("--mode", type=click.IntRange(0, 1), default=0, help="0: compile to an offline model; 1: show one.")
 @click.option("--om", type=click.Path(path_type=Path), help="Mode 1: the offline model.")
 @click.option("--json", "json_to", metavar="FILE", help="Mode 1: write it as JSON; - for standard output.")

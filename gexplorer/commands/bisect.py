@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples
 from gexplorer.commands.results import require_targets, write_json
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples("bisect model.onnx", "bisect model.onnx -o smallest.onnx"),
+)
 @compile_options
 @click.option("--tolerance", type=click.FloatRange(min=0), metavar="T", help="Relative error that is still rounding.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, metavar="S", help="Seed of the random inputs.")

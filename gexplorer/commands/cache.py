@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gexplorer.commands.flags import SETTINGS, compile_options, wanted_options
-from gexplorer.commands.results import write_json
+from gexplorer.commands.results import require_targets, write_json
 from gexplorer.errors import OptionError
 from gexplorer.progress import watched
 
@@ -30,6 +30,7 @@ _size_option = click.option("--max-bytes", "max_bytes", metavar="SIZE", help="Wh
 @click.option("--json", "json_to", metavar="FILE|-", help="Write the list as JSON.")
 def cache(clear: bool, folder: Path | None, max_bytes: str | None, json_to: str | None) -> None:
     """List the parts that are kept on disk, or throw them away."""
+    require_targets(json_to)
     store = _store(folder, max_bytes)
     gone = store.clear() if clear else store.trim() if max_bytes is not None else 0
     from gexplorer.views.cache import entry_rows
@@ -66,6 +67,7 @@ def parts(
     The parts are the whole model, its modules, or what lies between tensors; each becomes an offline model in the
     cache, and is found there the next time.
     """
+    require_targets(json_to)
     store = _store(folder, max_bytes)
     if output is not None and not output.is_dir():
         raise OptionError(f"{output}: there is no such folder")
@@ -75,13 +77,22 @@ def parts(
     options = options_from(wanted_options(**common))
     with watched() as tell:
         made = compile_parts(load(model), options, store, scopes=scopes, cuts=cuts, tell=tell)
-    copies = [shutil.copyfile(part.path, output / _file_name(part.name)) for part in made] if output is not None else []
+    copies = [_copied(part.path, output / _file_name(part.name)) for part in made] if output is not None else []
     if json_to is not None:
         write_json({"parts": [{**asdict(part), "path": str(part.path)} for part in made]}, json_to)
         return
     from gexplorer.render.terminal_cache import print_parts
 
     print_parts(made, copies)
+
+
+def _copied(path: Path, target: Path) -> Path:
+    """A copy that is whole, or not there."""
+    from gexplorer.output import whole_file
+
+    with path.open("rb") as source, whole_file(target) as file:
+        shutil.copyfileobj(source, file)
+    return target
 
 
 def _file_name(part: str) -> str:

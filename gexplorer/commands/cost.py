@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples
 from gexplorer.commands.results import require_targets, write_json
 from gexplorer.errors import OptionError
 
@@ -81,7 +81,12 @@ def validate_cost(
     print_validation(found, every=every)
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples(
+        "cost model.onnx", "cost model.onnx --savings", "cost bert-base:layers=2 --soc Ascend310P3 --json cost.json"
+    ),
+)
 @compile_options
 @click.option("--eager", is_flag=True, help="Set eager mode beside graph mode: the host dispatches every kernel.")
 @click.option("--savings", "saved", is_flag=True, help="Say what each fusion step saved, in time and HBM traffic.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_options, wanted_options
+from gexplorer.commands.flags import SETTINGS, compile_options, examples, wanted_options
 from gexplorer.commands.results import require_targets, write_json
 from gexplorer.errors import OptionError
 from gexplorer.progress import watched
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 _SIDE = "An option of this side only: soc=, memory=, preset=, off=, on=, shape=, or any KEY=VALUE."
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples(
+        "diff old.onnx new.onnx",
+        "diff model.onnx model.onnx --b off=matmul_bias",
+        "diff old.onnx new.onnx --fail-on 'latency_us>+2%'",
+    ),
+)
 @compile_options
 @click.argument("other")
 @click.option("--a", "first", multiple=True, metavar="OPTION=VALUE", help=f"MODEL's. {_SIDE}")

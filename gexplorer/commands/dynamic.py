@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples
 from gexplorer.commands.results import require_targets, write_json
 from gexplorer.errors import OptionError
 
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 _RANGE = re.compile(r"(.+)=([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", re.DOTALL)
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples(
+        "dynamic model.onnx --range batch=1..16 --gears 3",
+        "dynamic bert-base:batch=n --workload requests.csv --warmup '1;4'",
+    ),
+)
 @compile_options
 @click.option("--workload", type=click.Path(path_type=Path), help="CSV: arrival_us (or _ms, _s), and a column a dim.")
 @click.option("--range", "ranges", multiple=True, metavar="DIM=LOW..HIGH", help="Make a workload up, with such sizes.")

@@ -18,6 +18,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+
+def examples(*lines: str) -> str:
+    """Lines to try, as the end of a command's help; click keeps them as they are."""
+    return "\n".join(["\b", "Examples:", *(f"  gexplorer {line}" for line in lines)])
+
+
 _switch_options = (
     click.option("--preset", default=None, metavar="NAME", help="ge (default), unconfigured, tensorrt-like or all."),
     click.option("--switch", type=click.Path(path_type=Path), help="A fusion switch file: text, JSON or INI."),

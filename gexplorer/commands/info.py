@@ -6,12 +6,15 @@ from pathlib import Path
 
 import click
 
-from gexplorer.commands.flags import SETTINGS
+from gexplorer.commands.flags import SETTINGS, examples
 from gexplorer.commands.results import require_targets, write_json
 from gexplorer.errors import OptionError
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples("info model.om", "info model.om --tiles", "compile model.onnx -o model.om"),
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Read and check every byte; else the manifest is enough.")
 @click.option("--tiles", is_flag=True, help="Print the tile programs instead.")

@@ -6,11 +6,14 @@ from typing import Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples
 from gexplorer.commands.results import require_targets, write_json
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples("kernels model.onnx", "kernels model.onnx --node node_linear_4", "cost model.onnx"),
+)
 @compile_options
 @click.option("--node", metavar="NODE", help="All about one node's kernel: units, landscape of tiles, program.")
 @click.option("--tiling", metavar="MODE", help="library (default), fast or exhaustive.")
@@ -19,8 +22,8 @@ from gexplorer.commands.results import require_targets, write_json
 def kernels(node: str | None, tiling: str | None, flags: bool, json_to: str | None, **common: Any) -> None:
     """Say which kernels a model has, and what falls back.
 
-    Prints a line for each design (kernels that are alike): unit, tile, buffers, and what bounds it; then those without
-    a tile program, and why. Of these, what the chip cannot run falls back to the host.
+    Prints a line for each design (kernels that are alike): unit, tile, buffers, and what bounds it; then what falls
+    back to the host or the AI CPU, in branches and loops too; then kernels without a tile program, and why.
     """
     require_targets(json_to)
     compiled = compile_model(**common)
@@ -41,7 +44,8 @@ def kernels(node: str | None, tiling: str | None, flags: bool, json_to: str | No
 
     if node is None:
         from gexplorer.views.binding import cure
+        from gexplorer.views.memory import unsized_rows
 
-        print_kernels(found, cost, cure(compiled.graph))
+        print_kernels(found, cost, unsized_rows(compiled.memory), cure(compiled.graph))
     else:
         print_kernel(found, node, flags=flags)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import click
 
 from gexplorer.commands.flags import SETTINGS
 from gexplorer.errors import OptionError
+from gexplorer.output import write_file
 
 FIRST = "01_tour.ipynb"
 MISSING = "JupyterLab is not installed: pip install 'gexplorer[lab]'"
@@ -49,7 +49,7 @@ def copy_notebooks(folder: Path) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         missing = [path for path in sorted(notebooks().glob("*.ipynb")) if not (folder / path.name).exists()]
         for path in missing:
-            shutil.copyfile(path, folder / path.name)
+            write_file(folder / path.name, path.read_bytes())
     except OSError as error:
         raise OptionError(f"{folder}: cannot write: {error.strerror}") from None
     return [path.name for path in missing]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples
 from gexplorer.commands.results import require_one_output, require_targets, write_json, write_text
 from gexplorer.errors import OptionError
 
@@ -22,7 +22,10 @@ _MOST_DIGITS = 15
 _LARGEST_ALIGNMENT = 1 << 30
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples("planners model.onnx", "planners model.onnx --never-reuse gelu", "planners buffers.csv"),
+)
 @compile_options
 @click.option("--never-reuse", multiple=True, metavar="NAME", help="What if nobody got the memory of this tensor?")
 @click.option("--pin", "pins", multiple=True, metavar="NAME=OFFSET", help="What if this tensor lay at this offset?")
@@ -134,7 +137,10 @@ def plan(
         print_plan(made, memory)
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples("memory model.onnx", "memory model.onnx --tensor layer_norm", "planners model.onnx"),
+)
 @compile_options
 @click.option("--tensor", metavar="NAME", help="Only this tensor, with who has its bytes before and after it.")
 @click.option("--json", "json_to", metavar="FILE|-", help="Write plan, peak and every tensor as JSON.")

@@ -7,13 +7,16 @@ from typing import Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_options, wanted_options
+from gexplorer.commands.flags import SETTINGS, compile_options, examples, wanted_options
 from gexplorer.commands.results import require_targets
 from gexplorer.errors import PassError
 from gexplorer.progress import watched
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples("report model.onnx", "report model.onnx -o page.html --variants rules"),
+)
 @compile_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page; MODEL's name with .html if left out.")
 @click.option(

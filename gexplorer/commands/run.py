@@ -7,12 +7,19 @@ from pathlib import Path
 
 import click
 
-from gexplorer.commands.flags import SETTINGS
+from gexplorer.commands.flags import SETTINGS, examples
 from gexplorer.commands.results import require_targets, write_json
 from gexplorer.errors import OptionError
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples(
+        "run model.om --random 0",
+        "run model.om --inputs inputs.npz --outputs results.npz",
+        "compile model.onnx -o model.om",
+    ),
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--inputs", "inputs_from", type=click.Path(path_type=Path), help="A .npz file, one array an input.")
 @click.option("--random", "seed", type=click.IntRange(min=0), metavar="SEED", help="Make up the inputs.")

@@ -7,11 +7,16 @@ from typing import Any
 
 import click
 
-from gexplorer.commands.flags import SETTINGS, compile_model, compile_options
+from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples
 from gexplorer.commands.results import require_targets, write_json
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(
+    context_settings=SETTINGS,
+    epilog=examples(
+        "schedule model.onnx", "schedule model.onnx --streams cube_vector", "schedule model.onnx --trace trace.json"
+    ),
+)
 @compile_options
 @click.option("--streams", metavar="MODE", help="single (default), dependency, cube_vector or streams:N.")
 @click.option("--trace", type=click.Path(path_type=Path), help="Write a Chrome trace, to be opened in Perfetto.")

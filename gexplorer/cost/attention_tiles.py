@@ -102,16 +102,23 @@ def attention_fits(work: Attention, tiles: AttentionTiles, chip: Chip) -> Bools:
     return np.logical_and.reduce(fitting)
 
 
-def assumed_tiles(work: Attention, chip: Chip) -> AttentionTiles:
-    """The tiles that the cost of an attention is the least of: the usual one, or all that fit a wide head in slices.
+def is_wide(work: Attention, chip: Chip) -> bool:
+    """True where UB does not hold the output so far of the usual tile's queries, or no tile has the whole width.
 
-    A head is wide where not even the smallest tile has its whole width in the buffers. There the usual tile would be
-    one that nobody can run.
+    Nobody can run the usual tile on such a head: it has a smaller one, or goes along the width in slices.
     """
+    (unit, *_), state = tile_sizes(work, chip), USUAL_TILE[0] * (3 + work.columns) * ACCUMULATOR_BYTES
+    return state > chip.capacity.ub_bytes or not attention_fits(work, AttentionTiles.of(unit, unit), chip)[0]
+
+
+def assumed_tiles(work: Attention, chip: Chip) -> tuple[AttentionTiles, ...]:
+    """The tiles that the cost of an attention is the least of: the usual one; of a wide head all that fit."""
+    if not is_wide(work, chip):
+        return (AttentionTiles.of(*USUAL_TILE),)
     sizes = tile_sizes(work, chip)
-    if attention_fits(work, AttentionTiles.of(sizes[0], sizes[0]), chip)[0]:
-        return AttentionTiles.of(*USUAL_TILE)
-    every = AttentionTiles(*(side.ravel() for side in np.meshgrid(sizes, sizes, sizes, indexing="ij")))
-    fitting = attention_fits(work, every, chip)
+    whole = AttentionTiles(*(side.ravel() for side in np.meshgrid(sizes, sizes)))
+    sliced = AttentionTiles(*(side.ravel() for side in np.meshgrid(sizes, sizes, sizes, indexing="ij")))
+    fitting = [(tiles, attention_fits(work, tiles, chip)) for tiles in (whole, sliced)]
+    found = tuple(tiles.take(which) for tiles, which in fitting if which.any())
     # A chip whose buffers hold none has no such kernel; the smallest tile is then the least wrong.
-    return every.take(fitting if fitting.any() else np.array([0]))
+    return found or (sliced.take(np.array([0])),)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gexplorer.cost.accuracy import published_accuracy
+from gexplorer.cost.accuracy import published_p90
 from gexplorer.cost.host import host_cost
 from gexplorer.cost.kernel import KernelCost
 from gexplorer.cost.kernel_work import Family, HostWork, KernelWork, NoKernel, Uncosted
@@ -73,12 +73,6 @@ class KernelRow:
         if isinstance(self.work, HostWork):
             return f"runs on the host: {self.work.reason}; the rate of the link is illustrative"
         return self.work.note
-
-    @property
-    def p90(self) -> float | None:
-        """Error that nine of ten published points of the family stay within; None where none are published."""
-        found = published_accuracy().get(self.family)
-        return found.p90 if found is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +188,10 @@ class GraphCost(Charted):
     def by_op(self) -> tuple[Total, ...]:
         """Sums by operator, the dearest first."""
         return self._by(lambda row: row.op)
+
+    def p90(self, family: str) -> float | None:
+        """Error that nine of ten published points of a family stay within, see ``accuracy.published_p90``."""
+        return published_p90(family, self.chip)
 
     def by_family(self) -> tuple[Total, ...]:
         """Sums by family, the dearest first."""

@@ -35,7 +35,8 @@ def work_of(point: Point) -> tuple[Family, Work] | None:
         m, n, k = _sizes(point, 3, "M, N and K")
         distinct = 1 / (int(conv[1]) * int(conv[2])) if conv else 1.0
         out = point.out_dtype or (DType.FLOAT16 if point.dtype is DType.INT8 else None)
-        return ("conv" if conv else "gemm"), Gemm(m, n, k, point.dtype, out, left_distinct=distinct)
+        work = Gemm(m, n, k, point.dtype, out, left_distinct=distinct, hf32=conv is not None)
+        return ("conv" if conv else "gemm"), work
     if re.search(r"attn|attention", op):
         queries, keys, width = _sizes(point, 3, "queries, keys and width")
         extra = 1 if ran_by_framework(op) else 0

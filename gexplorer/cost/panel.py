@@ -74,6 +74,7 @@ def panel_product(work: Gemm, before: Vector, chip: Chip) -> Panel | None:
     blocks = ceil_div(columns, n)
     mmads = blocks * ceil_div(work.k, step)
     products = ceil_div(rows, unit.m) * ceil_div(columns, unit.n) * np.ceil(work.k * e / unit.k_bytes)
+    products = products * unit.step_cycles(work.dtype.bits, hf32=work.hf32)
     cube = (products + mmads * (unit.head_cycles + unit.gap_cycles)) / cycles
     feed = blocks * panel / rate["l1->l0a"] + right / rate["l1->l0b"]
     computed = rows * work.k * before.element_bytes * passes(before.instructions, chip) / chip.vector.bytes_per_cycle

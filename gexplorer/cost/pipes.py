@@ -51,7 +51,8 @@ def gemm_pipes(work: Gemm, tiles: GemmTiles, w: Waves, found: Residency, hbm_rea
     rows = tiles.order == "rows"
     outer_unit, inner_unit = (chip.cube.m, chip.cube.n) if rows else (chip.cube.n, chip.cube.m)
     sums = np.ceil(work.k * work.element_bytes / chip.cube.k_bytes)
-    cycles = w.outer_sum(outer_unit) * ceil_div(w.inner, inner_unit) * sums
+    steps = w.outer_sum(outer_unit) * ceil_div(w.inner, inner_unit) * sums
+    cycles = steps * chip.cube.step_cycles(work.dtype.bits, hf32=work.hf32)
     mmads = w.count * ceil_div(work.k, tiles.k)
     panel = work.k * work.element_bytes
     to_outer, to_inner = (

@@ -73,7 +73,7 @@ def _conv(node: Node, inputs: Types, outputs: Types) -> Gemm:
     if not pixels * k * w[0]:
         raise CannotTell("a dimension is 0")
     distinct = min(1.0, prod(x) / (pixels * k * groups))
-    return Gemm(pixels, w[0] // groups, k, data.dtype, made.dtype, groups, distinct)
+    return Gemm(pixels, w[0] // groups, k, data.dtype, made.dtype, groups, distinct, hf32=True)
 
 
 def _conv_transpose(node: Node, inputs: Types, outputs: Types) -> Gemm:
@@ -88,7 +88,7 @@ def _conv_transpose(node: Node, inputs: Types, outputs: Types) -> Gemm:
     m, n, k = x[0] * prod(x[2:]), prod(w[1:]), x[1] // groups
     if not m * n * k:
         raise CannotTell("a dimension is 0")
-    return Gemm(m, n, k, data.dtype, made.dtype, groups)
+    return Gemm(m, n, k, data.dtype, made.dtype, groups, hf32=True)
 
 
 def _einsum(node: Node, inputs: Types, outputs: Types) -> Gemm:

@@ -32,8 +32,8 @@ class Roofline:
 def peak_flops_per_us(work: Work, chip: Chip) -> float:
     """Peak of the unit that does the work, over all cores; of moves, 0."""
     if isinstance(work, Gemm | Attention):
-        m, n, k = chip.cube.shape(work.dtype.bits)
-        return chip.cube_cores * chip.cycles_per_us * 2 * m * n * k
+        hf32 = isinstance(work, Gemm) and work.hf32
+        return chip.cube_cores * chip.cycles_per_us * chip.cube.flops_per_cycle(work.dtype.bits, hf32=hf32)
     if isinstance(work, Vector):
         return chip.vector_cores * chip.cycles_per_us * chip.vector.bytes_per_cycle / work.element_bytes
     return 0.0

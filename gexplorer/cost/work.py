@@ -23,6 +23,8 @@ class Gemm:
         batch: independent products in one kernel.
         left_distinct: share of the left matrix's elements that are distinct in memory; below 1 for a convolution,
             whose rows are overlapping windows of one feature map.
+        hf32: float32 elements are rounded to HF32 before they are multiplied, which is faster. CANN does so by default
+            for convolutions and for no other product (atc, ``--allow_hf32``); for other types it means nothing.
     """
 
     m: int
@@ -32,6 +34,7 @@ class Gemm:
     out_dtype: DType | None = None
     batch: int = 1
     left_distinct: float = 1.0
+    hf32: bool = False
 
     @property
     def element_bytes(self) -> float:
@@ -82,7 +85,7 @@ def conv_as_gemm(
     """
     taps = prod(kernel)
     distinct = min(1.0, prod(stride or (1,)) / taps)
-    return Gemm(pixels, filters // groups, channels // groups * taps, dtype, out_dtype, groups, distinct)
+    return Gemm(pixels, filters // groups, channels // groups * taps, dtype, out_dtype, groups, distinct, hf32=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ KEYS: Mapping[str, Kind] = MappingProxyType(
         "cube.m": "count",
         "cube.n": "count",
         "cube.k_bytes": "count",
+        "cube.float32_cycles": "count",
+        "cube.hf32_cycles": "count",
         "cube.head_cycles": "number",
         "cube.gap_cycles": "number",
         "vector.bytes_per_cycle": "number",

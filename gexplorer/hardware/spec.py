@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
 from typing import Literal, cast
 
@@ -15,12 +16,14 @@ CubeVectorPath = Literal["gm", "direct"]
 
 @dataclass(frozen=True, slots=True)
 class Cube:
-    """The matrix unit: it multiplies m x k by k x n in one cycle.
+    """The matrix unit: it multiplies m x k by k x n in one step, which is a cycle but for float32.
 
     Attributes:
-        m: rows of the left matrix in one cycle.
-        n: columns of the right matrix in one cycle.
-        k_bytes: bytes of a row of the left matrix in one cycle: 32 means 16 of fp16, 32 of int8, 8 of fp32.
+        m: rows of the left matrix in one step.
+        n: columns of the right matrix in one step.
+        k_bytes: bytes of a row of the left matrix in one step: 32 means 16 of fp16, 32 of int8, 8 of fp32.
+        float32_cycles: cycles of a step of float32.
+        hf32_cycles: cycles of a step of float32 that is rounded to HF32 (10 bits of mantissa) before.
         head_cycles: busy cycles that every MMAD instruction costs besides its products.
         gap_cycles: idle cycles between two MMADs (flags of the double buffers, issue).
     """
@@ -28,12 +31,24 @@ class Cube:
     m: int
     n: int
     k_bytes: int
+    float32_cycles: int
+    hf32_cycles: int
     head_cycles: float
     gap_cycles: float
 
     def shape(self, bits: int) -> tuple[int, int, int]:
-        """M, N and K of one cycle for elements of so many bits."""
+        """M, N and K of one step for elements of so many bits."""
         return self.m, self.n, self.k_bytes * 8 // bits
+
+    def step_cycles(self, bits: int, *, hf32: bool = False) -> int:
+        """Cycles of one step for elements of so many bits; ``hf32`` as of ``Gemm``."""
+        if bits < 32:
+            return 1
+        return self.hf32_cycles if hf32 else self.float32_cycles
+
+    def flops_per_cycle(self, bits: int, *, hf32: bool = False) -> float:
+        """Most operations in a cycle, a multiplication and an addition for each term."""
+        return 2 * prod(self.shape(bits)) / self.step_cycles(bits, hf32=hf32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +211,8 @@ def make_chip(name: str, summary: str, values: Mapping[str, Value], sources: Map
             m=count("cube.m"),
             n=count("cube.n"),
             k_bytes=count("cube.k_bytes"),
+            float32_cycles=count("cube.float32_cycles"),
+            hf32_cycles=count("cube.hf32_cycles"),
             head_cycles=number("cube.head_cycles"),
             gap_cycles=number("cube.gap_cycles"),
         ),

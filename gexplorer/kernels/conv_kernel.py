@@ -60,7 +60,7 @@ class ConvKernel:
         k = self.channels * prod(self.taps)
         pixels = self.batch * prod(self.places)
         distinct = min(1.0, self.batch * self.channels * prod(self.size) / (pixels * k))
-        return Gemm(pixels, self.filters, k, self.dtype, self.out_dtype, self.groups, distinct)
+        return Gemm(pixels, self.filters, k, self.dtype, self.out_dtype, self.groups, distinct, hf32=True)
 
     @property
     def sum_dtype(self) -> DType:

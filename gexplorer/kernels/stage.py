@@ -28,6 +28,7 @@ from gexplorer.kernels.generate import choose_tiles, write_programs
 from gexplorer.kernels.generated import Generated
 from gexplorer.kernels.generator import Chosen, Generator
 from gexplorer.kernels.tiling import MODES, Searches, SearchMode
+from gexplorer.ops.fallbacks import AICPU_REASON, Fallback, fallbacks
 from gexplorer.ops.row import Engine, Outcome, Unit
 from gexplorer.ops.table import entry_of, lookup
 from gexplorer.ops.traits import is_control_flow, makes_nothing
@@ -42,6 +43,8 @@ Lack = Literal[
     "host", "aicpu", "graph_engine", "control_flow", "empty", "no_generator", "does_not_fit", "generator_failed"
 ]
 EXPECTED: frozenset[Lack] = frozenset(("host", "aicpu", "graph_engine", "control_flow", "empty"))
+# Of these, what falls back: the chip's AI Cores have no kernel for it.
+FALLEN: frozenset[Lack] = frozenset(("host", "aicpu"))
 
 T = TypeVar("T")
 
@@ -228,6 +231,11 @@ class Kernels(Displayed):
         """Kernels without a program that should have one."""
         return tuple(k for k in self.distinct if k.missing is not None and k.missing.code not in EXPECTED)
 
+    @cached_property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """The graph's nodes that run on the host or on the AI CPU, those of nested graphs too, in execution order."""
+        return fallbacks(self.graph)
+
     def programs_of(self, node: str) -> tuple[Generated, ...]:
         """The programs of a node, whose buffers are bound to that node's values; empty where it has none."""
         return _bound(self.graph, node, self[node].programs)
@@ -330,7 +338,7 @@ def _described(graph: Graph, node: Node) -> tuple[Described, ...] | Missing:
     if is_control_flow(node):
         return Missing("control_flow", node.op, "the graphs inside it are kernels of their own")
     if found.unit is Unit.AICPU:
-        return Missing("aicpu", node.op, "it runs on the chip's Arm cores (AI CPU), as compiled C++")
+        return Missing("aicpu", node.op, AICPU_REASON)
     if node.body is None and found.engine is Engine.GE_LOCAL:
         return Missing("graph_engine", node.op, "GE itself does it, without a kernel")
     if makes_nothing(graph.tensor(name) for name in node.outputs if name):

@@ -174,7 +174,7 @@ class _Evaluator:
         panel = work.k * work.element_bytes
         products = ceil_div(rows, chip.cube.m) * ceil_div(columns, chip.cube.n) * (panel / chip.cube.k_bytes)
         load = (rows + columns) * panel / chip.paths["gm->l1"].bytes_per_us
-        compute = products / chip.cycles_per_us
+        compute = products * chip.cube.step_cycles(work.dtype.bits, hf32=work.hf32) / chip.cycles_per_us
         return np.asarray(np.where(single, compute + load, np.maximum(compute, load)) * count, np.float64)
 
     def best(self, count: int) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Graph, Node
 from gexplorer.ir.symbols import base_atoms
 from gexplorer.ir.types import OptionalType, SequenceType, TensorType, Type
+from gexplorer.ops.shapes import has_shape_rule
 
 
 class Unsized:
@@ -20,7 +21,7 @@ class Unsized:
 
     def __init__(self, graph: Graph) -> None:
         self.reasons: dict[str, str] = {}
-        self._culprits: dict[str, str] = {}  # for a tensor, the operator whose result depends on data
+        self._culprits: dict[str, str] = {}  # for a tensor, why the operator at fault gives a result without a size
         self._cures: dict[str, str] = {}  # by name of a free dimension
         for name in graph.inputs:
             type_ = graph.tensor(name)
@@ -42,14 +43,20 @@ class Unsized:
         elif node is None:
             self.reasons[name] = "its shape is not known: the model does not say it"
         else:
-            culprit = next((self._culprits[used] for used in node.inputs if used in self._culprits), None)
-            self._culprits[name] = culprit or f"{node.op} {node.name}"
-            self.reasons[name] = f"its shape depends on data: {self._culprits[name]}"
+            inner = [used for graph in node.graphs for used in graph.outputs]
+            known = next((self._culprits[used] for used in (*node.inputs, *inner) if used in self._culprits), None)
+            self._culprits[name] = self.reasons[name] = known or _of(node)
 
     def _free_dimension(self, type_: Type | None) -> str | None:
         dims = type_.shape or () if isinstance(type_, TensorType) else ()
         atoms = (atom for dim in dims for atom in sorted(base_atoms(dim)))
         return next((self._cures[atom] for atom in atoms if atom in self._cures), None)
+
+
+def _of(node: Node) -> str:
+    if not has_shape_rule(node):
+        return f"no shape rule is known for {node.op} {node.name}"
+    return f"its shape depends on data: {node.op} {node.name}"
 
 
 def _lives_on_host(type_: Type | None) -> str | None:

@@ -114,13 +114,19 @@ def entries() -> Iterator[tuple[str, Entry]]:
     return ((domain, entry) for (domain, _), entry in _TABLE.items() if domain != "ai.onnx")
 
 
-def unsupported_line(node: Node, lowering: Lowering) -> str:
+def unsupported_line(node: Node, lowering: Lowering, within: Sequence[str] = ()) -> str:
     """The log line of a fallback, to be grepped by its first word.
 
-    Example: ``UnsupportedOp: node split_1 (StringSplit) runs on the host: it works on strings, …``.
+    Example: ``UnsupportedOp: node split_1 (StringSplit) in If_0 runs on the host: it works on strings, …``.
+
+    Args:
+        node: the node.
+        lowering: what becomes of it.
+        within: names of the nodes whose graphs hold it, outermost first.
     """
     op = f"{node.domain}::{node.op}" if node.domain else node.op
-    return f"UnsupportedOp: node {node.name} ({op}) runs on the host: {lowering.reason}"
+    place = "".join(f" in {name}" for name in reversed(within))
+    return f"UnsupportedOp: node {node.name} ({op}){place} runs on the host: {lowering.reason}"
 
 
 def _fused(node: Node, body: Graph) -> Lowering:

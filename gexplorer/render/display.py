@@ -184,7 +184,7 @@ def _(result: GraphCost) -> Iterable[Element]:
             h("td", row.node, class_="name"),
             h("td", row.op),
             h("td", time_text(row.total_us / 1e6), class_="number"),
-            h("td", "–" if row.p90 is None else f"±{percent_text(row.p90)}", class_="number"),
+            h("td", "–" if (p90 := result.p90(row.family)) is None else f"±{percent_text(p90)}", class_="number"),
             h("td", row.bound),
         )
         for row in sorted(result.rows, key=lambda row: -row.total_us)[:DEAREST]
@@ -208,7 +208,9 @@ def _(result: Kernels) -> Iterable[Element]:
         )
         for kernel in result.distinct[:MOST_ROWS]
     ]
-    yield _title(f"{plural_text(len(result), 'kernel')} on {result.chip.name}", plural_text(len(result.distinct), "design"))
+    yield _title(
+        f"{plural_text(len(result), 'kernel')} on {result.chip.name}", plural_text(len(result.distinct), "design")
+    )
     heads = ("operator", "#kernels", "unit", "such as", "what it computes")
     yield h("div", table(heads, rows, "Kernels"), _more(len(result.distinct) - len(rows), "kernel"), class_="card")
 

@@ -17,7 +17,7 @@ from gexplorer.render.report_memory import memory_section
 from gexplorer.render.report_steps import stages_table
 from gexplorer.render.report_tables import model_section, operators_section
 from gexplorer.render.variants import Carried, Wanted, carry
-from gexplorer.units import bytes_text, change_text, count_text, percent_text, plural_text, time_text
+from gexplorer.units import bytes_text, change_text, count_text, percent_text, plural_text, shortened, time_text
 from gexplorer.views.report import Figure, Report, failed_data, report_data
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from gexplorer.errors import PassError
     from gexplorer.frontends.onnx import SourceModel
     from gexplorer.options import Options
+
+# Nodes that fall back to the host that the headline names, and letters of each.
+NAMED, LETTERS = 3, 40
 
 
 def write_report(
@@ -150,8 +153,10 @@ def _figures(data: Report) -> Iterator[Element]:
     )
     yield _figure("Near misses", count_text(rejects), note="places looked at and left alone, with the reason")
     if data.fallbacks:
-        note = "no kernel on the chip: each copies its tensors to the host and back"
-        yield _figure("Host fallbacks", count_text(data.fallbacks), note=note, class_="bad")
+        shown = ", ".join(shortened(place, LETTERS) for place in data.fallbacks[:NAMED])
+        shown += ", …" if len(data.fallbacks) > NAMED else ""
+        note = f"no kernel on the chip: each copies its tensors to the host and back: {shown}"
+        yield _figure("Host fallbacks", count_text(len(data.fallbacks)), note=note, class_="bad")
     stages = ", ".join(f"{stage.name} {time_text(stage.seconds)}" for stage in data.stages if stage.steps)
     verified = "; every step run and equal to the model as read" if data.verified else ""
     yield _figure("Compile time", time_text(data.seconds), note=stages + verified)

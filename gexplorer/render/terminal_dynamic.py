@@ -21,8 +21,8 @@ from gexplorer.views.dynamic import DYNAMIC_MESSAGE, PERCENTILES, DataDependent,
 # What the rows and the heads of the columns mean.
 _MEANINGS = (
     "recompile: a build for each shape; dynamic: one for all; gears: a few, to which requests are padded. hits:"
-    " requests that waited for no build. p50 ...: latency from arrival to result, waiting included. run: time of all runs,"
-    " modelled; padding, tiling: the share of it that a build for the very size would not need."
+    " requests that waited for no build. p50 ...: latency from arrival to result, waiting included. run: time of all"
+    " runs, modelled; padding, tiling: the share of it that a build for the very size would not need."
 )
 ROWS = 12
 OPERATORS = 8
@@ -124,7 +124,7 @@ def print_data_dependent(rows: Sequence[DataDependent]) -> None:
     out = console()
     out.print(f"\n[yellow]{DYNAMIC_MESSAGE}[/yellow]")
     for row in rows[:OPERATORS]:
-        text = f"{escape(shortened(row.operator, 50))}: {plural_text(row.tensors, 'tensor')} sized by data only"
+        text = f"{escape(shortened(row.operator, 50))}: {plural_text(row.tensors, 'tensor')} {row.why}"
         out.print(Padding(text, (0, 0, 0, 2)))
     if len(rows) > OPERATORS:
         out.print(f"[dim]  and {len(rows) - OPERATORS} more operators[/dim]")

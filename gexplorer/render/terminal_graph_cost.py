@@ -22,14 +22,13 @@ from gexplorer.units import (
     shortened,
     time_text,
 )
-from gexplorer.views.cost import family_p90
 from gexplorer.views.reasons import reason_groups
 
 # What the heads of the columns mean.
 _MEANINGS = (
     "bound by: what takes longest: launch (starting it), hbm (memory), or a unit of a core: cube, vector, scalar, or"
-    " one that copies (mte1, mte2, mte3, fixpipe). error: nine of ten published measurements are within it; none: there are"
-    " none of its kind. share: of the latency."
+    " one that copies (mte1, mte2, mte3, fixpipe). error: nine of ten published measurements are within it; none:"
+    " there are none of its kind. share: of the latency."
 )
 # Kernels, groups and notes that are shown before the rest is only counted.
 DEAREST = 12
@@ -105,7 +104,7 @@ def _print_kernels(out: Console, cost: GraphCost) -> None:
             escape(shortened(row.op, 20)),
             count_text(len(rows)),
             _us(row.total_us),
-            _error(row.p90),
+            _error(cost.p90(row.family)),
             _us(us),
             percent_text(us / cost.latency_us),
             row.bound,
@@ -128,7 +127,7 @@ def _print_families(out: Console, cost: GraphCost) -> None:
             _us(total.total_us),
             percent_text(total.launch_us / total.total_us),
             bytes_text(total.hbm_bytes),
-            _error(family_p90(total.name)),
+            _error(cost.p90(total.name)),
         )
     out.print(table)
     out.print(f"[dim]{_MEANINGS}[/dim]")

@@ -11,12 +11,25 @@ from rich.table import Table
 from gexplorer.cost.graph import GraphCost
 from gexplorer.kernels.generated import Generated
 from gexplorer.kernels.landscape import Landscape
-from gexplorer.kernels.stage import Kernels
+from gexplorer.kernels.stage import FALLEN, Kernels
 from gexplorer.kernels.text import to_text
 from gexplorer.render.terminal import console, escape
 from gexplorer.render.terminal_program import print_program
 from gexplorer.units import bytes_text, count_text, percent_text, plural_text, shortened, time_text
-from gexplorer.views.kernels import HeatMap, KernelRow, ProgramRow, heat_map, kernel_rows, kernels_summary, operators_of
+from gexplorer.views.kernels import (
+    FallbackRow,
+    HeatMap,
+    KernelRow,
+    ProgramRow,
+    fallback_rows,
+    fallbacks_line,
+    heat_map,
+    in_place,
+    kernel_rows,
+    kernels_summary,
+    operators_of,
+)
+from gexplorer.views.memory import UnsizedRow
 from gexplorer.views.reasons import reason_groups
 
 # What the heads of the columns mean.
@@ -30,6 +43,8 @@ MOST = 40
 # Reasons in the lines of `compile`, and operators that have one.
 REASONS = 2
 OPERATORS = 4
+# Letters of a node's name.
+NAME = 40
 # Size of a heat map.
 ROWS, COLUMNS = 16, 60
 # A character for how much slower than the best a cell's best tile is, up to that; and for the buffers.
@@ -37,12 +52,13 @@ _SHADES = ((1.02, "█"), (1.1, "▓"), (1.5, "▒"), (3.0, "░"), (float("inf"
 _LETTERS = {"l0a": "a", "l0b": "b", "l0c": "c", "l1": "1", "ub": "u"}
 
 
-def print_kernels(kernels: Kernels, cost: GraphCost, cure: str = "") -> None:
-    """A line for each design, those without a program by reason, and what the search took.
+def print_kernels(kernels: Kernels, cost: GraphCost, unsized: Sequence[UnsizedRow] = (), cure: str = "") -> None:
+    """A line for each design, what falls back and where, those without a program by reason, what the search took.
 
     Args:
         kernels: the kernels stage.
         cost: what the kernels cost.
+        unsized: tensors without a size, by what is the cause.
         cure: what would make sizes known that are not; "" where that is not to be had.
     """
     out = console()
@@ -51,8 +67,9 @@ def print_kernels(kernels: Kernels, cost: GraphCost, cure: str = "") -> None:
     out.print(
         f"  {plural_text(len(kernels), 'kernel')} of {plural_text(len(rows), 'design')}: "
         f"{count_text(kernels.generated)} have a tile program, {numbers['lacking']} lack one,"
-        f" {numbers['elsewhere']} need none"
+        f" {count_text(in_place(kernels))} need none"
     )
+    out.print(f"  {fallbacks_line(kernels)}")
     seconds = sum(kernels.seconds.values())
     out.print(f"  {plural_text(kernels.evaluations, 'tile')} evaluated in {time_text(seconds)}")
     made = [row for row in rows if row.programs]
@@ -63,7 +80,9 @@ def print_kernels(kernels: Kernels, cost: GraphCost, cure: str = "") -> None:
         out.print(f"[dim]{plural_text(len(made) - MOST, 'more design')}; --json lists them[/dim]")
     if made:
         out.print(f"[dim]{_MEANINGS}[/dim]")
-    _print_missing(out, [row for row in rows if row.missing])
+    _print_fallbacks(out, fallback_rows(kernels.fallbacks))
+    _print_missing(out, [row for row in rows if row.missing and row.missing not in FALLEN])
+    _print_causes(out, unsized)
     if cure and any(row.total_us is None for row in rows):
         out.print(Padding(escape(cure), (0, 0, 0, 2)))
 
@@ -96,6 +115,8 @@ def kernels_lines(kernels: Kernels) -> list[str]:
     numbers = kernels_summary(kernels)
     designs = plural_text(len(kernels.distinct), "design")
     lines = [f"{plural_text(len(kernels), 'kernel')} of {designs}; tiles: {kernels.mode}"]
+    if kernels.fallbacks:
+        lines.append(f"[yellow]{fallbacks_line(kernels)}[/yellow]")
     if kernels.lacking:
         ops = ", ".join(dict.fromkeys(kernel.op for kernel in kernels.lacking))
         lacking = plural_text(int(str(numbers["lacking"])), "kernel")
@@ -134,12 +155,55 @@ def _print_missing(out: Console, rows: Sequence[KernelRow]) -> None:
     out.print("\n[yellow]without a tile program:[/yellow]")
     groups = reason_groups((row.op, row.reason.removeprefix(f"{row.op}: "), row.count) for row in rows)
     for group in groups[:MOST]:
-        ops = escape(", ".join(shortened(name, 24) for name in group.names[:OPERATORS]))
-        if len(group.names) > OPERATORS:
-            ops += f" and {plural_text(len(group.names) - OPERATORS, 'other operator')}"
-        out.print(Padding(f"{count_text(group.kernels)} x {ops}: {escape(group.reason)}", (0, 0, 0, 2)))
+        text = f"{count_text(group.kernels)} x {_operators(group.names)}: {escape(group.reason)}"
+        out.print(Padding(text, (0, 0, 0, 2)))
     if len(groups) > MOST:
         out.print(f"  [dim]{plural_text(len(groups) - MOST, 'other reason')} (--json lists them)[/dim]")
+
+
+def _print_fallbacks(out: Console, rows: Sequence[FallbackRow]) -> None:
+    """Those of one place and one reason together: AI CPU kernels have one reason, whatever they compute."""
+    if not rows:
+        return
+    out.print("\n[yellow]falls back:[/yellow]")
+    groups: dict[tuple[str, str], list[FallbackRow]] = {}
+    for row in rows:
+        engine = "host" if row.on_host else "AI CPU"
+        groups.setdefault((f"on the {engine}{_inside(row)}", row.reason), []).append(row)
+    for (where, reason), group in list(groups.items())[:MOST]:
+        count = sum(len(row.nodes) for row in group)
+        text = f"{count_text(count)} x {_operators([row.op for row in group])} {escape(where)}: {escape(reason)}"
+        out.print(Padding(text, (0, 0, 0, 2)))
+    if len(groups) > MOST:
+        out.print(f"  [dim]{plural_text(len(groups) - MOST, 'other reason')} (--json lists them)[/dim]")
+
+
+def _inside(row: FallbackRow) -> str:
+    """Where a nested graph holds it: which node, and the nodes around; "" in the outermost graph."""
+    if not row.within:
+        return ""
+    first, *others = row.nodes
+    more = f" and {count_text(len(others))} more" if others else ""
+    names = (f"{shortened(first, NAME)}{more}", *(shortened(name, NAME) for name in reversed(row.within)))
+    return f" ({' in '.join(names)})"
+
+
+def _print_causes(out: Console, rows: Sequence[UnsizedRow]) -> None:
+    """What the tensors without a size owe it to: one cause may leave many kernels without a program or a time."""
+    if not rows:
+        return
+    out.print("\n[yellow]sizes that are not known:[/yellow]")
+    for row in rows[:OPERATORS]:
+        out.print(Padding(f"{plural_text(row.tensors, 'tensor')}: {escape(row.reason)}", (0, 0, 0, 2)))
+    if len(rows) > OPERATORS:
+        out.print(f"  [dim]{plural_text(len(rows) - OPERATORS, 'other cause')} (gexplorer memory lists them)[/dim]")
+
+
+def _operators(names: Sequence[str]) -> str:
+    """Some names of operators, escaped; the others counted."""
+    text = escape(", ".join(shortened(name, 24) for name in names[:OPERATORS]))
+    left = len(names) - OPERATORS
+    return f"{text} and {plural_text(left, 'other operator')}" if left > 0 else text
 
 
 def _print_operators(out: Console, operators: Sequence[tuple[str, str, str]]) -> None:

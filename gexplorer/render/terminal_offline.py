@@ -129,7 +129,7 @@ def _print_memory(out: Console, found: Mapping[str, Any]) -> None:
     if not found["is_fixed"]:
         out.print(
             f"\n[bold]memory[/bold]  {plural_text(found['pool_buffers'], 'buffer')} in the pool, placed by"
-            f" {found['planner']} when a run gives {escape(', '.join(found['symbols']))}"
+            f" {found['planner']} when the inputs give {escape(', '.join(found['symbols']))}"
         )
         return
     verdict = "proved optimal" if found["proved_optimal"] else f"bound {bytes_text(found['lower_bound_bytes'])}"

@@ -111,7 +111,7 @@ def _to_save(same: Sequence[Miss]) -> str:
     traffic = sum({m.blocker or m.node: m.traffic_bytes or 0 for m in same}.values())
     if not traffic:
         return ""
-    words = f", would save at least {bytes_text(traffic)} of memory traffic"
+    words = f", could save up to {bytes_text(traffic)} of memory traffic"
     if any(m.saved_bytes is None for m in same):
         return words
     saved = sum({m.blocker or m.node: m.saved_bytes or 0 for m in same}.values())
@@ -148,10 +148,10 @@ def _print_far(misses: Iterable[Miss], out: Console) -> None:
 
 def _print_blockers(blockers: Sequence[Blocker], out: Console) -> None:
     out.print(
-        "\n[bold]What costs most[/bold]: memory traffic, through L2 or HBM, that removing each would save at least"
+        "\n[bold]What costs most[/bold]: memory traffic, through L2 or HBM, that removing each could save at most"
     )
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("would save", justify="right", no_wrap=True)
+    table.add_column("could save", justify="right", no_wrap=True)
     table.add_column("blocker", overflow="fold")
     table.add_column("stands in the way of", overflow="fold")
     for blocker in blockers[:BLOCKERS]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from gexplorer.output import write_file
 from gexplorer.schedule.live_bytes import live_bytes
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def chrome_trace(schedule: Schedule) -> dict[str, object]:
 
 def write_chrome_trace(schedule: Schedule, path: Path) -> None:
     """Writes the trace into a file."""
-    path.write_text(json.dumps(chrome_trace(schedule), allow_nan=False), encoding="utf-8")
+    write_file(path, json.dumps(chrome_trace(schedule), allow_nan=False))
 
 
 def _time_of(event: Event) -> float:

@@ -23,7 +23,6 @@ def chip_detail(name_or_path: str) -> dict[str, object]:
 
 
 def _main_numbers(chip: Chip) -> dict[str, object]:
-    m, n, k = chip.cube.shape(16)
     size = chip.capacity
     return {
         "name": chip.name,
@@ -31,7 +30,7 @@ def _main_numbers(chip: Chip) -> dict[str, object]:
         "clock_hz": chip.clock_hz,
         "cube_cores": chip.cube_cores,
         "vector_cores": chip.vector_cores,
-        "fp16_flops_per_s": 2.0 * m * n * k * chip.cube_cores * chip.clock_hz,
+        "fp16_flops_per_s": chip.cube.flops_per_cycle(16) * chip.cube_cores * chip.clock_hz,
         "hbm_bytes": size.hbm_bytes,
         "hbm_bytes_per_s": chip.hbm.bytes_per_us * 1e6,
         "hbm_achievable": chip.hbm.achievable,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from gexplorer.cost.accuracy import published_accuracy
 from gexplorer.cost.graph import GraphCost, KernelRow, Total
 from gexplorer.cost.over_fusion import OverFusion
 from gexplorer.cost.saving import Saving
@@ -38,14 +37,14 @@ def cost_detail(cost: GraphCost, warnings: tuple[OverFusion, ...] = ()) -> dict[
         "families": [total_row(total) for total in cost.by_family()],
         "operators": [total_row(total) for total in cost.by_op()],
         "engines": [total_row(total) for total in cost.by_engine()],
-        "kernels": [kernel_row(row) for row in cost.rows],
+        "kernels": [kernel_row(row, cost.p90(row.family)) for row in cost.rows],
         "uncosted": [asdict(row) for row in cost.uncosted],
         "over_fusion": [over_fusion_row(warning) for warning in warnings],
     }
 
 
-def kernel_row(row: KernelRow) -> dict[str, object]:
-    """One kernel; ``p90`` is null where no points of its family are published."""
+def kernel_row(row: KernelRow, p90: float | None) -> dict[str, object]:
+    """One kernel, with the error that nine of ten published points of its family stay within."""
     c = row.cost
     return {
         "node": row.node,
@@ -55,7 +54,7 @@ def kernel_row(row: KernelRow) -> dict[str, object]:
         "unit": row.unit,
         "total_us": row.total_us,
         "launch_us": c.launch_us,
-        "p90": row.p90,
+        "p90": p90,
         "bound": row.bound,
         "pipes_us": {pipe: float(us[0]) for pipe, us in c.pipes.items()},
         "tiles": [list(tile) for tile in row.tiles],
@@ -70,12 +69,6 @@ def kernel_row(row: KernelRow) -> dict[str, object]:
         "flops": row.flops,
         "note": row.note,
     }
-
-
-def family_p90(family: str) -> float | None:
-    """Error that nine of ten published points of a family stay within; None where none are published."""
-    found = published_accuracy().get(family)
-    return found.p90 if found is not None else None
 
 
 def total_row(total: Total) -> dict[str, object]:

@@ -16,7 +16,11 @@ from gexplorer.memory.stage import Memory
 PERCENTILES = (50, 90, 99)
 # What the real GE says of such a model, as article A2 quotes it.
 DYNAMIC_MESSAGE = "Input shape is not supported: dynamic shape detected"
-_ON_DATA = "its shape depends on data: "
+# Why a tensor has no size at any size of the inputs (``memory.unsized``), and what that says of the operator behind it.
+_SIZED_BY = {
+    "its shape depends on data: ": "sized by data only",
+    "no shape rule is known for ": "not sized: no shape rule is known for it",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +56,17 @@ class StrategyRow:
 
 @dataclass(frozen=True, slots=True)
 class DataDependent:
-    """An operator whose result has a size that only the data say.
+    """An operator whose result has a size that only the data say, or that nobody knows.
 
     Attributes:
         operator: type and name.
         tensors: how many tensors have no size because of it.
+        why: which of the two, said of the tensors.
     """
 
     operator: str
     tensors: int
+    why: str
 
 
 def strategy_rows(timelines: Sequence[Timeline]) -> list[StrategyRow]:
@@ -133,13 +139,15 @@ def gear_rows(choices: Sequence[GearChoice], free: FreeDims) -> list[dict[str, o
 
 
 def data_dependent(memory: Memory) -> list[DataDependent]:
-    """Operators whose results' sizes depend on data, the one that most tensors owe theirs to first."""
-    counts: dict[str, int] = {}
-    for reason in memory.program.unsized.values():
-        if reason.startswith(_ON_DATA):
-            operator = reason.removeprefix(_ON_DATA)
-            counts[operator] = counts.get(operator, 0) + 1
-    return [DataDependent(operator, count) for operator, count in sorted(counts.items(), key=lambda c: (-c[1], c[0]))]
+    """Operators whose results no sizes of the inputs give a size, the one that most tensors owe theirs to first."""
+    counts = Counter(
+        (reason.removeprefix(begin), why)
+        for reason in memory.program.unsized.values()
+        for begin, why in _SIZED_BY.items()
+        if reason.startswith(begin)
+    )
+    ranked = sorted(counts.items(), key=lambda c: (-c[1], c[0]))
+    return [DataDependent(operator, count, why) for (operator, why), count in ranked]
 
 
 def too_large(found: Iterable[AtSizes]) -> list[AtSizes]:

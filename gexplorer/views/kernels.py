@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from gexplorer.cost.graph import GraphCost
 from gexplorer.kernels.generated import Generated
 from gexplorer.kernels.landscape import BUFFERS, Landscape
-from gexplorer.kernels.stage import EXPECTED, DistinctKernel, Kernels
+from gexplorer.kernels.stage import EXPECTED, FALLEN, DistinctKernel, Kernels
 from gexplorer.kernels.text import to_text
+from gexplorer.ops.fallbacks import Fallback, fallbacks_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,25 @@ class KernelRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FallbackRow:
+    """Nodes of one operator that fall back for one reason, from one place.
+
+    Attributes:
+        op: the operator.
+        on_host: whether it runs on the host, else on the AI CPU.
+        within: names of the nodes whose graphs hold them, outermost first; empty in the outermost graph.
+        reason: why, as a sentence without a full stop.
+        nodes: their names.
+    """
+
+    op: str
+    on_host: bool
+    within: tuple[str, ...]
+    reason: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HeatMap:
     """A landscape over (m, n), neighbours put together where there are more than fit.
 
@@ -112,6 +133,15 @@ def kernel_rows(kernels: Kernels, cost: GraphCost | None = None) -> list[KernelR
     return rows
 
 
+def fallback_rows(found: Iterable[Fallback]) -> list[FallbackRow]:
+    """What falls back, those on the host first, then those of most nodes."""
+    groups: dict[tuple[str, bool, tuple[str, ...], str], list[str]] = {}
+    for one in found:
+        groups.setdefault((one.node.op, one.on_host, one.within, one.reason), []).append(one.node.name)
+    rows = [FallbackRow(*key, tuple(nodes)) for key, nodes in groups.items()]
+    return sorted(rows, key=lambda row: (not row.on_host, -len(row.nodes)))
+
+
 def program_row(program: Generated) -> ProgramRow:
     """One tile program."""
     return ProgramRow(
@@ -128,7 +158,12 @@ def program_row(program: Generated) -> ProgramRow:
 
 
 def kernels_summary(kernels: Kernels) -> dict[str, object]:
-    """The stage in a few numbers."""
+    """The stage in a few numbers.
+
+    ``elsewhere`` are kernels of the outermost graph that are not for the AI Core: those of them that fall back count
+    in ``falls_back`` too, which holds what nested graphs hold as well.
+    """
+    found = kernels.fallbacks
     return {
         "soc": kernels.chip.name,
         "tiling_mode": kernels.mode,
@@ -137,9 +172,24 @@ def kernels_summary(kernels: Kernels) -> dict[str, object]:
         "generated": kernels.generated,
         "lacking": sum(kernel.count for kernel in kernels.lacking),
         "elsewhere": sum(k.count for k in kernels.distinct if k.missing is not None and k.missing.code in EXPECTED),
+        "falls_back": {
+            "host": sum(one.on_host for one in found),
+            "aicpu": sum(not one.on_host for one in found),
+            "nested": sum(bool(one.within) for one in found),
+        },
         "evaluations": kernels.evaluations,
         "seconds": dict(kernels.seconds),
     }
+
+
+def fallbacks_line(kernels: Kernels) -> str:
+    """How many operators fall back, and where to: ``falls back: 3 (host 1, AI CPU 2)``."""
+    return f"falls back: {fallbacks_text(kernels.fallbacks)}"
+
+
+def in_place(kernels: Kernels) -> int:
+    """Kernels of the outermost graph that need no program and do not fall back: GE does them, or control flow."""
+    return sum(k.count for k in kernels.distinct if k.missing is not None and k.missing.code in EXPECTED - FALLEN)
 
 
 def kernels_detail(kernels: Kernels, cost: GraphCost | None = None) -> dict[str, object]:
@@ -148,6 +198,7 @@ def kernels_detail(kernels: Kernels, cost: GraphCost | None = None) -> dict[str,
     return {
         **kernels_summary(kernels),
         "rows": [{**asdict(row), "nodes": list(kernel.nodes)} for row, kernel in rows],
+        "fallbacks": [asdict(row) for row in fallback_rows(kernels.fallbacks)],
     }
 
 

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gexplorer.errors import printable
-from gexplorer.ops.row import Outcome
-from gexplorer.ops.table import lookup, unsupported_line
+from gexplorer.ops.fallbacks import fallbacks
+from gexplorer.ops.table import unsupported_line
 from gexplorer.trace.records import Step
 from gexplorer.views.memory_log import memory_log
 
@@ -87,8 +87,7 @@ def framed(line: Line, when: datetime, pid: int) -> str:
 
 
 def _unsupported(last: Step) -> Iterator[Line]:
-    for node in last.after.order:
-        types = [value.type if (value := last.after.values.get(name)) is not None else None for name in node.inputs]
-        lowering = lookup(node, types)
-        if lowering.outcome is Outcome.FALLBACK:
-            yield Line("WARNING", last.name, unsupported_line(node, lowering), node=node.name)
+    for one in fallbacks(last.after):
+        if one.on_host:
+            line = unsupported_line(one.node, one.lowering, one.within)
+            yield Line("WARNING", last.name, line, node=one.node.name)

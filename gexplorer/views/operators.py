@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gexplorer.ir.graph import Graph, Node
-from gexplorer.ops.row import Outcome
 from gexplorer.ops.table import Lowering, lookup
 from gexplorer.views.scope import Scope
 
@@ -58,11 +57,6 @@ def unit_counts(rows: list[OperatorRow]) -> list[tuple[str, int]]:
     for row in rows:
         counts[row.lowering.unit] += row.after
     return sorted(((unit, n) for unit, n in counts.items() if n), key=lambda item: (-item[1], item[0]))
-
-
-def fallback_count(rows: list[OperatorRow], after: bool = True) -> int:
-    """How many nodes run on the host because the chip has no kernel."""
-    return sum(row.after if after else row.before for row in rows if row.lowering.outcome is Outcome.FALLBACK)
 
 
 def parts(graph: Graph) -> list[Part]:

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Literal
 
 from gexplorer.ir.graph import Graph
+from gexplorer.ops.fallbacks import fallbacks
 from gexplorer.options import Options
 from gexplorer.passes.manager import all_passes
 from gexplorer.trace.records import STAGES, Step, Steps
@@ -16,7 +17,7 @@ from gexplorer.views.describe import type_text
 from gexplorer.views.explorer.accuracy import error_of
 from gexplorer.views.groups import StepGroups, step_groups
 from gexplorer.views.memory_report import MemoryReport, memory_report
-from gexplorer.views.operators import OperatorRow, Part, fallback_count, operator_rows, parts, unit_counts
+from gexplorer.views.operators import OperatorRow, Part, operator_rows, parts, unit_counts
 from gexplorer.views.scope import Scope
 from gexplorer.views.summary import Compiled, kernels
 
@@ -140,7 +141,7 @@ class Report:
         options: every option that is not at its default, as text.
         model: the model as read.
         figures: the headline.
-        fallbacks: nodes that run on the host.
+        fallbacks: nodes that run on the host, those of nested graphs with the nodes that they lie in.
         verified: whether every step was run and compared with the model as read.
         seconds: time of all steps.
         stages: always all of them.
@@ -163,7 +164,7 @@ class Report:
     options: tuple[tuple[str, str], ...]
     model: ModelFacts
     figures: tuple[Figure, ...]
-    fallbacks: int
+    fallbacks: tuple[str, ...]
     verified: bool
     seconds: float
     stages: tuple[StageRow, ...]
@@ -198,7 +199,7 @@ def report_data(compilation: Compiled, *, with_memory: bool = True) -> Report:
         options=tuple((name, _text(value)) for name, value in changed_options(options).items()),
         model=_model(compilation.source, before),
         figures=(*_figures(steps, before, after, compilation.schedule.kernels.launches), *_pool(memory)),
-        fallbacks=fallback_count(operators),
+        fallbacks=tuple(one.place for one in fallbacks(after) if one.on_host),
         verified=options.verify == "per-step",
         seconds=sum(step.seconds for step in steps),
         stages=tuple(_stage(name, steps) for name in STAGES),
@@ -228,7 +229,7 @@ def failed_data(error: PassError, source: SourceModel, options: Options) -> Repo
         options=tuple((name, _text(value)) for name, value in changed_options(options).items()),
         model=_model(source, before),
         figures=_figures(steps, before, after),
-        fallbacks=fallback_count(operators),
+        fallbacks=tuple(one.place for one in fallbacks(after) if one.on_host),
         verified=False,
         seconds=sum(step.seconds for step in steps),
         stages=tuple(_stage(name, steps) for name in STAGES),

@@ -32,8 +32,9 @@ class Miss:
         reason: the reason as a sentence.
         blocker: the node or value in the way, None where there is no single one.
         hint: the edit that would cure it, None where none is known.
-        freed_bytes: what fusing there would keep out of memory at least: one write and one read of the value in
-            between; None where its size is not known, there is no such value, or the miss is far.
+        freed_bytes: what fusing there could keep out of memory at most: one read of the value in between, and one
+            write unless another node reads it too; None where its size is not known, there is no such value, or the
+            miss is far.
         saved_bytes: what of this is traffic of HBM by the cost model, in the graph as it was compiled: 0 where L2
             holds the value or a kernel does; of a fusion that was priced and declined, HBM's traffic apart less that
             fused. None where it is not known.
@@ -61,7 +62,9 @@ class Miss:
 
     @property
     def traffic_bytes(self) -> int | None:
-        """Memory traffic, through L2 or HBM, that fusing there would save at least.
+        """Memory traffic, through L2 or HBM, that fusing there could save at most.
+
+        More may stand in the way behind what the rule has told, and another kernel may cost more than it saves.
 
         Returns:
             ``freed_bytes``; 0 where a later rule has saved it already, None where it is not known.
@@ -224,12 +227,12 @@ def ranked_blockers(steps: Iterable[Step], *, between: Between | None = None) ->
             continue
         for reject in step.rejects:
             value = _blocked_value(step.after, reject)
-            size = _size(step.after, value)
-            if reject.blocker is None or value is None or size is None or step.hint(reject) is None:
+            freed = _freed_bytes(step.after, value, reject)
+            if reject.blocker is None or value is None or freed is None or step.hint(reject) is None:
                 continue
             if _is_settled(value, reject, between):
                 continue
-            places.setdefault(reject.blocker, []).append((step.name, value, 2 * size))
+            places.setdefault(reject.blocker, []).append((step.name, value, freed))
             blocking = step.after.nodes.get(reject.blocker)
             ops[reject.blocker] = blocking.op if blocking is not None else ""
     ranked = [
@@ -266,8 +269,8 @@ def _may_tell(rule: type[Rule], step: Step, node: str | None) -> bool:
 def _miss(step: Step, reject: Reject, far_from: type[Rule] | None = None, *, between: Between | None = None) -> Miss:
     """A near miss, or one that is far from the pattern of a rule: it is told with less detail."""
     value = _blocked_value(step.after, reject) if far_from is None else None
-    size = _size(step.after, value)
-    saved = _saved_bytes(reject, value, between) if size is not None or "before_bytes" in reject.parameters else None
+    freed = _freed_bytes(step.after, value, reject)
+    saved = _saved_bytes(reject, value, between) if freed is not None or "before_bytes" in reject.parameters else None
     wanted = reject.parameters.get("wanted")
     if far_from is not None and isinstance(wanted, str):
         shown = _one_of(sorted(wanted.split("|"), key=lambda name: name not in far_from.telling))
@@ -279,7 +282,7 @@ def _miss(step: Step, reject: Reject, far_from: type[Rule] | None = None, *, bet
         step.reason(reject),
         reject.blocker,
         step.hint(reject),
-        None if size is None else 2 * size,
+        freed,
         tuple(place.node for place in reject.path),
         far_from is None,
         wanted if isinstance(wanted, str) else None,
@@ -317,16 +320,18 @@ def _one_of(names: Sequence[str]) -> str:
 
 
 def _blocked_value(graph: Graph, reject: Reject) -> str | None:
-    """The value that would stay on the chip if the place were fused."""
+    """The value that would stay on the chip if the place were fused; None where the record does not tell."""
     named = reject.parameters.get("value")
     if isinstance(named, str):
         return named
     blocker = graph.nodes.get(reject.blocker or "")
-    if blocker is not None and blocker.outputs:
-        return blocker.outputs[0]
-    return reject.blocker
+    return blocker.outputs[0] if blocker is not None and blocker.outputs else None
 
 
-def _size(graph: Graph, value: str | None) -> int | None:
+def _freed_bytes(graph: Graph, value: str | None, reject: Reject) -> int | None:
+    """One read of the value, and one write unless somebody else needs it; a cure may take it off the results."""
     type_ = graph.tensor(value) if value else None
-    return type_.nbytes if type_ is not None else None
+    if value is None or type_ is None or type_.nbytes is None:
+        return None
+    alone = len(graph.users_of(value)) < 2 and reject.code != "other_user"
+    return (2 if alone else 1) * type_.nbytes

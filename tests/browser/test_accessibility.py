@@ -139,14 +139,14 @@ def test_headline_and_rules_say_the_same_of_what_near_misses_would_save(opened):
     assert sums[rule] > 0
     tile = page.locator(".gx-figure-blocked")
     assert tile.locator(".gx-figure-now").inner_text() == bytes_text(sums[rule])
-    assert f"{rule} would save at least {bytes_text(sums[rule])} of memory traffic" in tile.get_attribute("title")
+    assert f"{rule} could save up to {bytes_text(sums[rule])} of memory traffic" in tile.get_attribute("title")
     page.get_by_role("tab", name="Rules", exact=True).click()
     page.get_by_placeholder("filter rules").fill(rule)
     row = page.get_by_role("table", name="Rules", exact=True).get_by_role("row", name=rule)
     assert bytes_text(sums[rule]) in row.inner_text().split("\n")
     tile.click()
     assert (
-        f"would save at least {bytes_text(sums[rule])} of memory traffic"
+        f"could save up to {bytes_text(sums[rule])} of memory traffic"
         in page.locator(".gxt-rules .gxt-heading").inner_text()
     )
     assert "of memory traffic" in page.locator(".gx-right .gx-saved").first.inner_text()

@@ -176,7 +176,7 @@ def test_pictures_of_one_kernel_and_of_none_say_so(show):
             [key, ArrayBuffer.isView(value) && value.length === part[column].length ? value.slice(0, n) : value]));
         gexplorer.store.receive({memory: cut(memory, 'first'), schedule: {...cut(schedule, 'start_us'),
             held_by: new Int32Array(n).fill(-1), event_from: new Int32Array(), event_to: new Int32Array(),
-            event_reason: new Int32Array()}, cost: cut(cost, 'name')}); }"""
+            event_reason: new Int32Array()}, cost: {...cut(cost, 'name'), flops: new Float64Array(n).fill(1)}}); }"""
     for tab in TABS:
         look(page, tab)
     page.evaluate(shorten, 1)

@@ -15,7 +15,7 @@ from gexplorer.cost.attention import attention_cost, attention_traffic
 from gexplorer.cost.attention_tiles import AttentionTiles
 from gexplorer.cost.gemm import gemm_cost
 from gexplorer.cost.kernel import KernelCost
-from gexplorer.cost.library import feasible_tiles, library_gemm
+from gexplorer.cost.library import ORDERS, feasible_tiles, library_gemm
 from gexplorer.cost.roofline import roofline
 from gexplorer.cost.tile import GemmTiles
 from gexplorer.cost.traffic import gemm_traffic, hong_kung_bytes
@@ -33,7 +33,7 @@ lengths = st.one_of(st.integers(1, 300), st.integers(1, 9000))
 dtypes = st.sampled_from([DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.INT8])
 gemms = st.builds(
     Gemm, lengths, lengths, lengths, dtypes, st.sampled_from([None, DType.FLOAT32]), st.integers(1, 4),
-    st.sampled_from([1.0, 1 / 9]),
+    st.sampled_from([1.0, 1 / 9]), st.booleans(),
 )  # fmt: skip
 sizes = st.integers(1, 16).map(lambda n: 16 * n)
 tiles = st.builds(GemmTiles.of, sizes, sizes, sizes, st.sampled_from(["rows", "columns"]))
@@ -74,6 +74,32 @@ def test_no_kernel_beats_the_roofline(work, tile, chip):
     if cost.hbm_bytes[0] < work.compulsory_bytes:  # L2 holds the data: only the unit's roof is left
         roof = found.flops / found.peak_flops_per_us if found.peak_flops_per_us else 0
     assert cost.total_us[0] * NUDGE >= roof + cost.launch_us
+
+
+# TFLOPS of int8, fp16, bf16 and fp32. 910B and 910C: msModeling, tensor_cast/device.py, by cores; 910B1 has a 910C's
+# die's. First generation: Huawei's data sheets (Atlas 300T and 300I Pro), where fp32 is cast to fp16.
+_FULL_A2 = (752, 376, 353.9, 99.5)
+PUBLISHED = {
+    "Ascend910B1": _FULL_A2,
+    "Ascend910B2": _FULL_A2,
+    "Ascend910B3": (626, 313, 294.9, 83),
+    "Ascend910B4": (560, 280, 245.8, 75),
+    "Ascend910_9391": _FULL_A2,
+    "Ascend910A": (512, 256, 256, 256),
+    "Ascend310P3": (140, 70, 70, 70),
+}
+PUBLISHED_DTYPES = (DType.INT8, DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32)
+
+
+@pytest.mark.parametrize("dtype", PUBLISHED_DTYPES)
+@pytest.mark.parametrize("name", [name for name in chip_names() if name != "teaching"])
+def test_no_product_is_faster_than_the_published_peak(name, dtype):
+    """Whatever its tile: large products, and so deep a sum that nothing but the cube counts."""
+    chip, flops_per_us = load_chip(name), PUBLISHED[name][PUBLISHED_DTYPES.index(dtype)] * 1e6
+    for work in (Gemm(8192, 8192, 8192, dtype), Gemm(3072, 2560, 1 << 20, dtype, DType.FLOAT16)):
+        for order in ORDERS:
+            cost = gemm_cost(work, feasible_tiles(work, chip, order), chip)
+            assert work.flops / cost.total_us.min() <= flops_per_us
 
 
 @given(works, tiles, chips)

@@ -284,7 +284,7 @@ def test_a_sparse_initializer_that_does_not_fit(dims, indices, why, folder):
         (["--set", "seeds=-1"], "whole numbers from 0"),
         (["--set", "fold_read_bytes=many"], "not a number"),
         (["--set", "fold_read_bytes=-1"], "number of bytes"),
-        (["--set", "verify=sometimes"], "off, per-step"),
+        (["--set", "verify=sometimes"], "off or per-step"),
         (["--set", "shapes=x"], "flag of its own"),
         (["--soc", ""], "name of a chip"),
         (["--off", "nonsense"], "no pass or rule 'nonsense'"),

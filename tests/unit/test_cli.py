@@ -385,7 +385,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code):
 def test_why_explains_and_ranks():
     text = run("why", "bert-base:small=true,layers=1", "--off", "add_layer_norm")
     numbers = "tried 1: 0 fused, 1 nearly, 0 others"
-    saving = "would save at least 4.00 KiB of memory traffic, none of it HBM's (L2 holds it)"
+    saving = "could save up to 4.00 KiB of memory traffic, none of it HBM's (L2 holds it)"
     assert f"norm_qkv {numbers} other_user x 1, {saving}" in " ".join(text.split())
     assert "cure: " in text
     assert "What costs most" in text

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from gexplorer.cli import cli
 
 WIDTH = 80
-# A model each: small sizes, a free one whose name is long, and a name of 10,000 characters, some of them two columns wide.
+# One with small sizes, one with a free size of a long name, one with names of 10,000 characters, some two columns wide.
 MODELS = ("bert-base:small=true,weights=random", "free.onnx", "long.onnx")
 ON_A_MODEL = (
     "compile",
@@ -34,7 +34,13 @@ ON_A_MODEL = (
     "parts --folder cache",
 )
 # How each command of an offline model is called.
-ON_A_FILE = ("info {om}", "info {om} --check", "info {om} --check --tiles", "run {om} --random 0", "atc --mode=1 --om={om}")
+ON_A_FILE = (
+    "info {om}",
+    "info {om} --check",
+    "info {om} --check --tiles",
+    "run {om} --random 0",
+    "atc --mode=1 --om={om}",
+)
 OTHERS = (
     "rules",
     "zoo",

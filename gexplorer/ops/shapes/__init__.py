@@ -3,7 +3,7 @@
 from gexplorer.ops.shapes import families
 from gexplorer.ops.shapes.binding import bind_inputs
 from gexplorer.ops.shapes.fact import UNKNOWN, Fact
-from gexplorer.ops.shapes.inference import Facts, infer_graph, infer_node
+from gexplorer.ops.shapes.inference import Facts, has_shape_rule, infer_graph, infer_node
 from gexplorer.ops.shapes.registry import SHAPE_FUNCTIONS, Call, shape_of
 from gexplorer.ops.shapes.typing import with_types
 
@@ -15,6 +15,7 @@ __all__ = [
     "Facts",
     "bind_inputs",
     "families",
+    "has_shape_rule",
     "infer_graph",
     "infer_node",
     "shape_of",

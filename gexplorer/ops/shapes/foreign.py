@@ -9,7 +9,6 @@ from gexplorer.ir.dtypes import DType
 from gexplorer.ir.graph import Ints
 from gexplorer.ir.symbols import Dim, Shape, floor_div
 from gexplorer.ops.shapes.arithmetic import add, multiply
-from gexplorer.ops.shapes.broadcast import ShapeMismatchError, broadcast_shape
 from gexplorer.ops.shapes.convolution import conv
 from gexplorer.ops.shapes.elementwise import same_type
 from gexplorer.ops.shapes.fact import UNKNOWN, Fact, tensor
@@ -74,18 +73,6 @@ def quantize(call: Call) -> tuple[Fact, ...]:
     """The data's shape in the zero point's type, uint8 without one."""
     dtype = call.dtype(2) if call.has(2) else DType.UINT8
     return (UNKNOWN if dtype is None else tensor(dtype, call.shape(0)),)
-
-
-@shape_of("QLinearAdd", "QLinearMul", domain=MICROSOFT)
-def quantised_pair(call: Call) -> tuple[Fact, ...]:
-    """The operands, each with scale and zero point behind it, are broadcast."""
-    dtype = call.dtype(0)
-    if dtype is None:
-        return (UNKNOWN,)
-    try:
-        return (tensor(dtype, broadcast_shape(call.shape(0), call.shape(3))),)
-    except ShapeMismatchError as error:
-        raise call.error(str(error)) from None
 
 
 @shape_of("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", domain=MICROSOFT)

@@ -17,7 +17,7 @@ from gexplorer.ir.symbols import Dim, Symbol, substitute, symbol
 from gexplorer.ir.types import OptionalType, SequenceType, TensorType, Type
 from gexplorer.ops.shapes.fact import UNKNOWN, Fact, constant_fact
 from gexplorer.ops.shapes.registry import SHAPE_FUNCTIONS, Call
-from gexplorer.ops.shapes.schema import infer_by_schema
+from gexplorer.ops.shapes.schema import has_schema_rule, infer_by_schema
 
 Constants = Callable[[str], Constant | None]
 Nested = Callable[[str, Graph, tuple[Fact, ...]], tuple[Fact, ...]]
@@ -74,6 +74,16 @@ def infer_node(
     _require_possible(node, facts)
     missing = len(node.outputs) - len(facts)
     return facts + (UNKNOWN,) * missing if missing > 0 else facts
+
+
+def has_shape_rule(node: Node) -> bool:
+    """Whether anything says which types a node's results have: a rule of ours, or ONNX's own.
+
+    False for operators that ONNX does not define, or says nothing of.
+    """
+    if node.body is not None or (node.domain, node.op) in SHAPE_FUNCTIONS:
+        return True
+    return has_schema_rule(node.op, node.domain)
 
 
 def _require_possible(node: Node, facts: tuple[Fact, ...]) -> None:

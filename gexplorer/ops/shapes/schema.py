@@ -62,6 +62,18 @@ def infer_by_schema(call: Call) -> tuple[Fact, ...]:
     return tuple(Fact(None if proto is None else _type(proto, symbols)) for proto in facts)
 
 
+@cache
+def has_schema_rule(op: str, domain: str) -> bool:
+    """Whether ONNX defines an operator, and with it how its results' types follow, in any version."""
+    import onnx
+
+    try:
+        schema = onnx.defs.get_schema(op, domain=domain)
+    except onnx.defs.SchemaError:
+        return False
+    return schema.has_type_and_shape_inference_function
+
+
 def _is_fixed(type_: Type | None) -> bool:
     return isinstance(type_, TensorType) and type_.elements is not None
 

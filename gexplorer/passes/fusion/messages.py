@@ -12,7 +12,7 @@ from gexplorer.trace.records import Message
 MATCHER_MESSAGES: Mapping[str, Message] = Map(
     in_between=Message(
         "{blocker} ({op}) stands between {behind} ({wanted}) and {user} ({user_op})",
-        "move {blocker} before {behind} or behind {user}, or remove it",
+        "move {blocker} before {behind} or behind {user}, if the results stay the same",
     ),
     other_operator=Message("{user} ({user_op}) reads {blocker} ({op}), not {wanted}"),
     no_operator=Message("{user} reads {blocker}, which no {wanted} makes: it is an input or a constant"),
@@ -22,19 +22,19 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
     ),
     taken=Message(
         "the {wanted} that {user} ({user_op}) reads went into {blocker} ({op}) by a rule that runs before",
-        "switch that rule off to let this one fuse",
+        "switch that rule off, and see what it costs",
     ),
     taken_here=Message("the {wanted} that {user} ({user_op}) reads went into {blocker} ({op}), which this rule fused"),
     not_constant=Message(
-        "{node} ({op}) reads {blocker}, which is computed at run time; {wanted} is needed", "make {blocker} a constant"
+        "{node} ({op}) reads {blocker}, which is computed at run time; {wanted} is needed",
+        "make {blocker} a constant, if it never changes",
     ),
     constant_value=Message("the constant {blocker} that {node} ({op}) reads is not {wanted}"),
     attribute=Message("{blocker} ({op}) has {attribute} = {value}"),
     inputs=Message("{blocker} ({op}) has {count} inputs, for which the kernel has no room"),
     different_values=Message("{first} and {second} would have to be the same value ({name})"),
     other_user=Message(
-        "{value}, which {inner} makes, is also used by {blocker} ({op})",
-        "let {blocker} compute it anew, or read the result",
+        "{value}, which {inner} makes, is also used by {blocker} ({op}), so it is written to memory all the same"
     ),
     comes_back=Message(
         "{value}, which {inner} makes, is used outside too, and {blocker} may come of it: it would wait for itself"

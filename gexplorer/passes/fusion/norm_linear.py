@@ -31,7 +31,7 @@ class NormLinear(Rule):
     messages = Map(
         added=Message(
             "{blocker} ({op}) has the normalisation, with the Add before it",
-            "switch {rule} off to have it with {node} instead",
+            "switch {rule} off, and see whether it costs less with {node}",
         ),
         turned=Message(
             "{blocker} reads its first operand transposed, so that no tile of it holds whole rows of the norm"

@@ -17,12 +17,12 @@ def error_of(cost: GraphCost) -> float | None:
     Returns:
         A share, 0.12 for 12 %; None where no family has published points.
     """
-    rows = [(row.total_us, p90) for row in cost.rows if (p90 := row.p90) is not None]
+    rows = [(row.total_us, p90) for row in cost.rows if (p90 := cost.p90(row.family)) is not None]
     total = sum(us for us, _ in rows)
     return sum(us * p90 for us, p90 in rows) / total if total else None
 
 
 def measured_share(cost: GraphCost) -> float:
     """Share of the time that kernels of families with published points take; 0 where nothing takes time."""
-    measured = sum(row.total_us for row in cost.rows if row.p90 is not None)
+    measured = sum(row.total_us for row in cost.rows if cost.p90(row.family) is not None)
     return measured / cost.latency_us if cost.latency_us else 0.0

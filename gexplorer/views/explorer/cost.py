@@ -47,7 +47,7 @@ def cost_part(subject: Subject, numbering: Numbering) -> dict[str, object] | Non
         "name": texts.column(row.node for row in rows),
         "type": texts.column(row.op for row in rows),
         "family": texts.column(row.family for row in rows),
-        "error": floats(row.p90 for row in rows),
+        "error": floats(cost.p90(row.family) for row in rows),
         "flops": floats(row.flops or None for row in rows),
         "compulsory_bytes": floats(row.cost.compulsory_bytes for row in rows),
         "hbm_bytes": floats(row.hbm_bytes for row in rows),
@@ -72,9 +72,11 @@ def cost_part(subject: Subject, numbering: Numbering) -> dict[str, object] | Non
 def peaks_of(chip: Chip) -> list[dict[str, object]]:
     """Operations a second of all cores together."""
     peaks: list[dict[str, object]] = []
-    for bits in CUBE_BITS:
-        m, n, k = chip.cube.shape(bits)
-        peaks.append({"label": f"cube, {bits} bits", "flops_per_s": chip.cube_cores * chip.clock_hz * 2 * m * n * k})
+    cube = {f"cube, {bits} bits": chip.cube.flops_per_cycle(bits) for bits in CUBE_BITS}
+    if chip.cube.hf32_cycles != chip.cube.float32_cycles:
+        cube["cube, HF32"] = chip.cube.flops_per_cycle(32, hf32=True)
+    for label, flops_per_cycle in cube.items():
+        peaks.append({"label": label, "flops_per_s": chip.cube_cores * chip.clock_hz * flops_per_cycle})
     for bits in VECTOR_BITS:
         rate = chip.vector_cores * chip.clock_hz * chip.vector.bytes_per_cycle * 8 / bits
         peaks.append({"label": f"vector, {bits} bits", "flops_per_s": rate})

@@ -28,8 +28,8 @@ def steps_part(subject: Subject, numbering: Numbering) -> dict[str, object]:
     ``scene`` is the number of the last picture up to the step: the first step has one, and each that changed which
     nodes there are; the stages after the passes have that of the result. Of a rewrite, ``removed``, ``added`` and
     ``changed`` are the nodes as they are before and after the whole step; where a later rewrite took one away again, it
-    is the passing one that no graph has. ``traffic_bytes`` is what fusing would save of memory traffic, through L2 or
-    HBM, at least; ``saved_bytes`` is HBM's part of it; NaN where nobody knows.
+    is the passing one that no graph has. ``traffic_bytes`` is what fusing could save of memory traffic, through L2 or
+    HBM, at most; ``saved_bytes`` is HBM's part of it; NaN where nobody knows.
     """
     texts = Texts()
     rows: list[dict[str, object]] = []

@@ -34,7 +34,7 @@ def test_products_are_within_seven_per_cent_and_twice_as_good_as_the_roofline(pr
     assert found.n == 26
     assert found.mape <= 0.07
     assert found.p90 <= 0.20
-    assert sum(abs(p.error) <= found.p90 for p in products(predictions)) == 23  # nine of ten, of 26
+    assert sum(abs(p.error) <= found.p90 for p in products(predictions)) == 24  # more than nine of ten, of 26
     assert found.roofline_mape >= 2 * found.mape
 
 

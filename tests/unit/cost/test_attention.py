@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gexplorer.cost.attention import attention_cost, attention_traffic
-from gexplorer.cost.attention_tiles import USUAL_TILE, AttentionTiles, assumed_tiles, attention_fits
+from gexplorer.cost.attention_tiles import USUAL_TILE, AttentionTiles, assumed_tiles, attention_fits, is_wide
 from gexplorer.cost.work import Attention
 from gexplorer.hardware.catalogue import load_chip
 from gexplorer.ir.dtypes import DType
@@ -73,7 +73,7 @@ def test_by_hand_a_tile_of_the_articles_head_in_slices():
     tiles, e = 16, 4
     panel, scores, ends = 128 * 768 * e, 128 * 128 * 4, 128 * 768 * 4
     assert cost.waves[0] == 1
-    each = (128 * 128 * 64 / (16 * 16 * 8) + 14 + chip.cube.gap_cycles) / 1800
+    each = (128 * 128 * 64 / (16 * 16 * 8) * chip.cube.step_cycles(32) + 14 + chip.cube.gap_cycles) / 1800
     assert cost.pipes["cube"][0] / tiles == pytest.approx((12 + 6 * 2) * each)
     rate = {path: chip.paths[path].bytes_per_us for path in chip.paths}
     cleared, read = ends / 2 / rate["ub->gm"], ends / 2 / rate["gm->ub"]  # by two vector cores
@@ -96,7 +96,8 @@ def test_by_hand_a_tile_of_the_articles_head_in_slices():
 def test_no_tile_is_assumed_that_a_wide_head_does_not_fit():
     chip = load_chip("Ascend910B3")
     assert not attention_fits(WIDE, AttentionTiles.of(16, 16), chip)[0]
-    tiles = assumed_tiles(WIDE, chip)
+    (tiles,) = assumed_tiles(WIDE, chip)
+    assert tiles.slice is not None
     assert attention_fits(WIDE, tiles, chip).all()
     assert attention_cost(WIDE, chip).total_us[0] == attention_cost(WIDE, chip, tiles).total_us.min()
     # 256 x 128 would be faster, if L0A and L0C held it.
@@ -105,7 +106,16 @@ def test_no_tile_is_assumed_that_a_wide_head_does_not_fit():
     larger_chip = chip.scaled({"capacity.l0a": 2, "capacity.l0b": 2, "capacity.l0c": 2})
     assert attention_fits(WIDE, larger, larger_chip)[0]
     assert attention_cost(WIDE, larger_chip).total_us[0] < attention_cost(WIDE, chip).total_us[0]
-    usual = assumed_tiles(replace(WIDE, width=128), chip)
+    # In float16 small tiles hold it whole; slices are faster than any of them.
+    half = replace(WIDE, dtype=DType.FLOAT16)
+    whole, sliced = assumed_tiles(half, chip)
+    assert (whole.slice, attention_fits(half, whole, chip).all()) == (None, True)
+    us = [attention_cost(half, chip, tiles).total_us.min() for tiles in (whole, sliced)]
+    assert attention_cost(half, chip).total_us[0] == min(us) == us[1]
+    # UB holds the output so far of 128 queries of 381 columns, beside three numbers a row.
+    for width, wide in ((381, False), (382, True)):
+        assert is_wide(replace(half, width=width), chip) == wide
+    (usual,) = assumed_tiles(replace(WIDE, width=128), chip)
     assert (usual.queries.tolist(), usual.keys.tolist(), usual.slice) == ([USUAL_TILE[0]], [USUAL_TILE[1]], None)
 
 

@@ -49,8 +49,8 @@ def test_a_device_that_nobody_knows():
     [
         ("gemm", (4, 5, 6), "gemm", Gemm(4, 5, 6)),
         ("MatMulV2", (4, 5, 6), "gemm", Gemm(4, 5, 6)),
-        ("conv3x3 as gemm", (4, 5, 18), "conv", Gemm(4, 5, 18, left_distinct=1 / 9)),
-        ("Conv2D 1x1", (4, 5, 18), "conv", Gemm(4, 5, 18, left_distinct=1)),
+        ("conv3x3 as gemm", (4, 5, 18), "conv", Gemm(4, 5, 18, left_distinct=1 / 9, hf32=True)),
+        ("Conv2D 1x1", (4, 5, 18), "conv", Gemm(4, 5, 18, left_distinct=1, hf32=True)),
         ("flash_attn pto", (256, 512, 128), "flash_attention", Attention(1, 256, 512, 128)),
         ("flash_attn torch_npu", (256, 512, 64), "flash_attention", Attention(1, 256, 512, 64, extra_passes=1)),
     ],

@@ -23,7 +23,12 @@ def test_two_roofs_by_hand():
 
 def test_peaks_by_element_type_and_unit():
     assert peak_flops_per_us(Gemm(1, 1, 1, DType.INT8), CHIP) == 2 * peak_flops_per_us(Gemm(1, 1, 1), CHIP)
-    assert peak_flops_per_us(Gemm(1, 1, 1, DType.FLOAT32), CHIP) == peak_flops_per_us(Gemm(1, 1, 1), CHIP) / 2
+    assert peak_flops_per_us(Gemm(1, 1, 1, DType.FLOAT32), CHIP) == peak_flops_per_us(Gemm(1, 1, 1), CHIP) / 4
+    rounded = Gemm(1, 1, 1, DType.FLOAT32, hf32=True)
+    assert peak_flops_per_us(rounded, CHIP) == peak_flops_per_us(Gemm(1, 1, 1), CHIP) / 2
+    assert peak_flops_per_us(Gemm(1, 1, 1, hf32=True), CHIP) == peak_flops_per_us(Gemm(1, 1, 1), CHIP)
+    attention = Attention(1, 1, 1, 1, dtype=DType.FLOAT32)
+    assert peak_flops_per_us(attention, CHIP) == peak_flops_per_us(Attention(1, 1, 1, 1), CHIP) / 4
     assert peak_flops_per_us(elementwise((4,), DType.FLOAT32), CHIP) == 8 * 1000 * 25
     assert peak_flops_per_us(transpose((4, 4), DType.FLOAT32, 4), CHIP) == 0
 

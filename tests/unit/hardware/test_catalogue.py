@@ -47,6 +47,28 @@ def test_peaks_are_cores_times_clock_times_8192(name, tflops, l2_mib):
     assert chip.capacity.l2_bytes == l2_mib << 20
 
 
+@pytest.mark.parametrize(
+    ("name", "float32", "hf32"),
+    [("Ascend910B2", 88.5, 177), ("Ascend910B3", 73.7, 147.5), ("Ascend910_9391", 90.9, 181.9)],
+)
+def test_a_step_of_float32_takes_two_cycles_and_one_where_it_is_rounded_to_hf32(name, float32, hf32):
+    chip = load_chip(name)
+    tflops = [
+        chip.cube_cores * chip.clock_hz * chip.cube.flops_per_cycle(32, hf32=rounded) / 1e12
+        for rounded in (False, True)
+    ]
+    assert tflops == pytest.approx([float32, hf32], abs=0.06)
+    assert [chip.cube.step_cycles(bits) for bits in (4, 8, 16, 32)] == [1, 1, 1, 2]
+    assert chip.cube.step_cycles(16, hf32=True) == chip.cube.step_cycles(32, hf32=True) == 1
+    assert "99.5 TFLOPS" in chip.sources["cube.float32_cycles"]
+    assert chip.sources["cube.hf32_cycles"].startswith("estimate")
+
+
+@pytest.mark.parametrize("name", COUPLED)
+def test_what_a_cube_without_float32_costs_is_marked_a_guess(name):
+    assert load_chip(name).sources["cube.float32_cycles"].startswith("guess")
+
+
 def test_cube_and_vector_cores_meet_in_memory_only_where_they_are_apart():
     for name in SPLIT:
         assert load_chip(name).cube_vector_path == "gm"
@@ -123,6 +145,8 @@ def _broken(tmp_path, change):
             "capacity.l1: a size in B, KiB, MiB, GiB or GB is wanted, not '512 KB/s'",
         ),
         (lambda d: d["capacity"].pop("l0c"), "capacity.l0c: missing"),
+        (lambda d: d["cube"].pop("float32_cycles"), "cube.float32_cycles: missing"),
+        (lambda d: d["cube"]["hf32_cycles"].update(value=0), "cube.hf32_cycles: a count above 0 is wanted"),
         (lambda d: d["capacity"].update(l3={"value": "1 B", "source": "x"}), "capacity.l3: no such key"),
         (lambda d: d["clock"].pop("source"), "clock: source: every number says where it is from"),
         (lambda d: d.update(clock=5), "clock: {value: ..., source: ...} is wanted, not 5"),

@@ -270,6 +270,10 @@ BROKEN = {
         lambda g: body(g, "graph b\n  input %i : float32[3]\n  input %j\n  output %j"),
         ("fused", "its input y is float32[2], but float32[3] in the body"),
     ),
+    "body of another rank": (
+        lambda g: body(g, "graph b\n  input %i : float32[2,1]\n  input %j\n  output %j"),
+        ("fused", "its input y is float32[2], but float32[2,1] in the body"),
+    ),
     "body of another element type": (
         lambda g: body(g, "graph b\n  input %i\n  input %j : int8[2]\n  output %j"),
         ("fused", "its output k is float32[2], but int8[2] in the body"),
@@ -387,9 +391,17 @@ BAD_EDITS = {
         lambda d: d.update(d.node("add"), inputs=("x", "z")),
         ("add: is part of a cycle: add -> if -> add",),
     ),
+    "a node that reads what it makes": (
+        lambda d: d.update(d.node("add"), inputs=("x", "y")),
+        ("add: is part of a cycle: add -> add",),
+    ),
     "cycle by a node that moved": (
         lambda d: d.put_node(replace(d.node("add"), inputs=("z",), position=1 << 40)),
         ("is part of a cycle: if -> add -> if",),
+    ),
+    "another body for a fused node": (
+        lambda d: d.put_node(replace(d.node("fused"), body=from_text("graph b\n  input %i\n  output %i"))),
+        ("fused: has 2 inputs, but its body has 1",),
     ),
     "fewer results": (
         lambda d: d.set_outputs(["z"]),

@@ -108,6 +108,7 @@ def test_a_pair_kept_apart_shares_no_byte_though_never_alive_together():
     (finding,) = verify_placement(problem, [0, 100, 50], 200)
     assert (finding.code, finding.rows, finding.window, finding.span) == ("apart_shared", (0, 2), None, (50, 100))
     assert codes(problem, [0, 100, 150], 300) == {}
+    assert codes(three(apart=[[0, 2], [1, 1]]), [0, 100, 150], 300) == {}  # nothing can be kept apart from itself
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,10 @@ import pytest
 from onnx import helper
 
 from gexplorer.frontends.onnx import read
-from gexplorer.ops.shapes import infer_graph
+from gexplorer.ir.graph import Node
+from gexplorer.ops.shapes import has_shape_rule, infer_graph
+from gexplorer.ops.shapes.foreign_quantised import QUANTISED
+from gexplorer.ops.table import entries
 
 F, I32, I64, U8, I8 = np.float32, np.int32, np.int64, np.uint8, np.int8
 
@@ -45,6 +48,62 @@ CASES = {
         [array(2, 3, dtype=U8), SCALE, ZERO, array(1, 3, dtype=U8), SCALE, ZERO, SCALE, ZERO],
         1,
         {},
+    ),
+    "QLinearMul": (
+        "QLinearMul",
+        [array(2, 1, dtype=U8), SCALE, ZERO, array(4, 1, 3, dtype=U8), SCALE, ZERO, SCALE, ZERO],
+        1,
+        {},
+    ),
+    "QLinearLeakyRelu": ("QLinearLeakyRelu", [array(2, 3, dtype=I8), SCALE, "", SCALE], 1, {"alpha": 0.5}),
+    "QLinearSigmoid": ("QLinearSigmoid", [array(2, 3, dtype=U8), SCALE, ZERO, SCALE, ZERO], 1, {}),
+    "QLinearSoftmax": (
+        "QLinearSoftmax",
+        [array(2, 3, dtype=U8), SCALE, ZERO, SCALE, ZERO],
+        1,
+        {"axis": 1, "opset": 17},
+    ),
+    "QLinearWhere": (
+        "QLinearWhere",
+        [array(3, dtype=bool), array(2, 1, dtype=U8), SCALE, ZERO, array(4, 1, 1, dtype=U8), *[SCALE, ZERO] * 2],
+        1,
+        {},
+    ),
+    "QLinearConcat": (
+        "QLinearConcat",
+        [SCALE, ZERO, *[array(2, 3, dtype=U8), SCALE, ZERO], *[array(2, 5, dtype=U8), SCALE, ZERO]],
+        1,
+        {"axis": -1},
+    ),
+    "QLinearGlobalAveragePool": (
+        "QLinearGlobalAveragePool",
+        [array(2, 3, 4, 5, dtype=U8), SCALE, ZERO, SCALE, ZERO],
+        1,
+        {},
+    ),
+    "QLinearGlobalAveragePool, channels last": (
+        "QLinearGlobalAveragePool",
+        [array(2, 4, 5, 3, dtype=U8), SCALE, ZERO, SCALE, ZERO],
+        1,
+        {"channels_last": 1},
+    ),
+    "QLinearAveragePool": (
+        "QLinearAveragePool",
+        [array(1, 3, 8, 9, dtype=U8), SCALE, ZERO, SCALE, ZERO],
+        1,
+        {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 0], "ceil_mode": 1},
+    ),
+    "QLinearAveragePool, channels last": (
+        "QLinearAveragePool",
+        [array(1, 8, 9, 3, dtype=U8), SCALE, ZERO, SCALE, ZERO],
+        1,
+        {"kernel_shape": [3, 2], "channels_last": 1},
+    ),
+    "QLinearConv, channels last": (
+        "QLinearConv",
+        [array(1, 8, 9, 2, dtype=U8), SCALE, ZERO, array(4, 2, 3, 2, dtype=U8), *[SCALE, ZERO] * 2],
+        1,
+        {"kernel_shape": [3, 2], "channels_last": 1},
     ),
     "DequantizeLinear": ("DequantizeLinear", [array(2, 3, dtype=U8), SCALE, ZERO], 1, {}),
     "QuantizeLinear": ("QuantizeLinear", [array(2, 3), SCALE, np.array(0, I8)], 1, {}),
@@ -136,3 +195,24 @@ def test_what_is_known_is_what_onnxruntime_gives(op, inputs, outputs, attributes
         assert [dim for dim, size in dims if dim not in (None, size)] == []
         assert name != "o0" or None not in type_.shape
     assert known
+
+
+def test_every_quantised_operator_with_a_rule_is_in_the_operator_table_and_is_tried_here():
+    assert {op for op, *_ in CASES.values() if op.startswith("QLinear")} == set(QUANTISED)
+    assert {op for domain, op in ((domain, entry.row.op) for domain, entry in entries()) if domain} >= set(QUANTISED)
+
+
+@pytest.mark.parametrize(
+    ("op", "domain", "known"),
+    [
+        ("QLinearLeakyRelu", "com.microsoft", True),  # ours
+        ("NonZero", "", True),  # ONNX's: its size depends on data, but that is a rule
+        ("DFT", "", True),
+        ("Scaler", "ai.onnx.ml", False),  # ONNX defines it, and does not say what comes out
+        ("Strange", "mine", False),
+        ("Strange", "", False),
+        ("QMoE", "com.microsoft", False),
+    ],
+)
+def test_who_has_a_shape_rule(op, domain, known):
+    assert has_shape_rule(Node("n", op, ("x",), ("y",), domain=domain)) is known

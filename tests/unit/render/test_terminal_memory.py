@@ -134,7 +134,7 @@ def test_a_model_of_free_shapes_tells_the_cure_and_no_numbers(printed):
     )
     memory = gx.compile(model).memory
     text = printed(print_memory, memory, tensor_rows(memory))
-    assert "bind it with --shape x:n,8" in text
+    assert "dimension n of input x is free: bind it with --shape" in text
     assert "pool" not in text
     assert "optimal" not in "".join(memory_lines(memory))
 

@@ -1,18 +1,18 @@
-/** What near misses would save of memory traffic: by rule, each with what stands in the way. */
+/** What near misses could save of memory traffic: by rule, each with what stands in the way. */
 
 import type { NodesPart, StepRow, StepsPart } from "./document.ts";
 import { bytes } from "./units.ts";
 
 type Rejects = StepRow["rejects"];
 
-/** Bytes through L2 or HBM that fusing there would save at least. */
+/** Bytes through L2 or HBM that fusing there could save at most. */
 export interface Saving {
   bytes: number;
   /** HBM's part of it; NaN where that is not known of all of them. */
   hbm: number;
 }
 
-/** What rows of a step's near misses would save together: a blocker in the way of several counts once. */
+/** What rows of a step's near misses could save together: a blocker in the way of several counts once. */
 export function savingOf(rejects: Rejects, rows: Iterable<number> = rejects.node.keys()): Saving {
   const once = new Map<string, number>();
   for (const row of rows) {
@@ -38,11 +38,11 @@ export interface Blocked extends Saving {
   type: string;
   /** Places for which the rule names an edit of the model that helps: that a residual needs its tensor in memory is so. */
   curable: number;
-  /** Near misses that would save something, largest first. */
+  /** Near misses that could save something, largest first. */
   places: number[];
 }
 
-/** A row a rule whose near misses would save something; those with a cure first, then the largest. */
+/** A row a rule whose near misses could save something; those with a cure first, then the largest. */
 export function blocked(steps: StepsPart, nodes: NodesPart): Blocked[] {
   return steps.steps
     .map(({ index, name, rejects }) => {
@@ -56,8 +56,8 @@ export function blocked(steps: StepsPart, nodes: NodesPart): Blocked[] {
     .sort((a, b) => Number(b.curable > 0) - Number(a.curable > 0) || b.bytes - a.bytes);
 }
 
-/** "at least 96.0 MiB of memory traffic, 12.0 MiB of it HBM's", the one way to say it. */
+/** "up to 96.0 MiB of memory traffic, 12.0 MiB of it HBM's", the one way to say it. */
 export function savingText({ bytes: traffic, hbm }: Saving): string {
   const part = Number.isNaN(hbm) ? "" : hbm > 0 ? `, ${bytes(hbm)} of it HBM’s` : ", none of it HBM’s (L2 holds it)";
-  return `at least ${bytes(traffic)} of memory traffic${part}`;
+  return `up to ${bytes(traffic)} of memory traffic${part}`;
 }

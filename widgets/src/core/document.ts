@@ -123,7 +123,7 @@ export interface StepRow {
     blocker: Int32Array; // NodeId or -1
     blocker_value: Int32Array; // ValueId or -1, where a value stands in the way
     blocker_name: Int32Array; // Text or -1
-    traffic_bytes: Float64Array; // memory traffic, through L2 or HBM, that fusing here would save at least, NaN where not known
+    traffic_bytes: Float64Array; // memory traffic, through L2 or HBM, that fusing here could save at most, NaN where not known
     saved_bytes: Float64Array; // HBM's part of it, NaN where not known
   };
 }

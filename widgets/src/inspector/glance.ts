@@ -1,4 +1,4 @@
-/** Nothing is chosen: where the time goes, what would save traffic, what falls back, and where to begin. */
+/** Nothing is chosen: where the time goes, what could save traffic, what falls back, and where to begin. */
 
 import { blocked, savingText } from "../core/blocked.ts";
 import type { Parts } from "../core/document.ts";
@@ -51,14 +51,14 @@ function timePart(store: Store, parts: Partial<Parts>): HTMLElement | null {
 function blockedPart(store: Store, { steps, nodes }: Partial<Parts>): HTMLElement | null {
   const rows = steps && nodes ? blocked(steps, nodes) : [];
   return section(
-    "What would save traffic",
+    "What could save traffic",
     ...some(rows, MOST - 1, (row) =>
       h(
         "div",
-        { class: "gx-slice-line", title: `${row.rule} would save ${savingText(row)} (modelled)` },
+        { class: "gx-slice-line", title: `${row.rule} could save ${savingText(row)} (modelled)` },
         h("button", { class: "gx-link", type: "button", onclick: () => store.move({ step: row.step, reject: row.places[0], rewrite: undefined, node: undefined, value: undefined, rule: undefined }), text: row.rule }),
         h("span", { class: "gx-muted", text: ` at ${plural(row.places.length, "place")}${row.curable ? "" : ", no cure"}` }),
-        h("span", { class: "gx-slice-end", text: `≥ ${bytes(row.bytes)}` }),
+        h("span", { class: "gx-slice-end", text: `≤ ${bytes(row.bytes)}` }),
       ),
     ),
   );

@@ -22,7 +22,7 @@ function events(store: Store): Events | null {
 
 const ROLE: Record<Event["role"], string> = { about: "fired", removed: "removed it", added: "made it", changed: "changed it", blocker: "it stood in the way" };
 
-/** One near miss in full: the sentence, what stands in the way, the cure, what it would save. */
+/** One near miss in full: the sentence, what stands in the way, the cure, what it could save. */
 export function nearMiss(store: Store, step: StepRow, row: number): HTMLElement {
   const { steps } = store.parts;
   const { rejects } = step;
@@ -47,7 +47,7 @@ export function nearMiss(store: Store, step: StepRow, row: number): HTMLElement 
           )
         : null,
     hint ? h("p", { class: "gx-cure" }, h("b", { text: "Cure " }), hint) : null,
-    saving.bytes ? h("p", { class: "gx-saved", text: `would save ${savingText(saving)}` }) : null,
+    saving.bytes ? h("p", { class: "gx-saved", text: `could save ${savingText(saving)}` }) : null,
   );
 }
 
@@ -90,7 +90,7 @@ export function whyNot(store: Store, node: NodeId): HTMLElement | null {
   );
 }
 
-/** The near misses of a step, by reason, with what each group would save; most first. */
+/** The near misses of a step, by reason, with what each group could save; most first. */
 export function byReason(store: Store, step: StepRow, title = "Why not"): HTMLElement | null {
   const { steps } = store.parts;
   const { rejects } = step;
@@ -107,7 +107,7 @@ export function byReason(store: Store, step: StepRow, title = "Why not"): HTMLEl
           {},
           h("b", { text: count(rows.length) }),
           h("span", { class: "gx-grow", text: rows.length === 1 ? (steps?.strings[rejects.reason[rows[0] as number] ?? -1] ?? "") : (steps?.strings[code] ?? "").replaceAll("_", " ") }),
-          saving.bytes ? h("span", { class: "gx-saved", title: `would save ${savingText(saving)}`, text: `≥ ${bytes(saving.bytes)}` }) : null,
+          saving.bytes ? h("span", { class: "gx-saved", title: `could save ${savingText(saving)}`, text: `≤ ${bytes(saving.bytes)}` }) : null,
         ),
         ...some(
           rows,

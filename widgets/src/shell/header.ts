@@ -157,11 +157,11 @@ export class Header implements Panel {
           {
             class: "gx-figure gx-figure-blocked",
             type: "button",
-            title: `${top.rule} would save ${savingText(top)} (modelled), if it could fuse at ${count(top.places.length)} more ${top.places.length === 1 ? "place" : "places"}; ${way} ${top.blockers === 1 ? "stands" : "stand"} in the way, and the rule ${top.curable ? `names a cure for ${count(top.curable)}` : "knows no cure"}\nPress for the largest.`,
+            title: `${top.rule} could save ${savingText(top)} (modelled), if it could fuse at ${count(top.places.length)} more ${top.places.length === 1 ? "place" : "places"}; ${way} ${top.blockers === 1 ? "stands" : "stand"} in the way, and the rule ${top.curable ? `names a cure for ${count(top.curable)}` : "knows no cure"}\nPress for the largest.`,
             onclick: () => this.store.move({ step: top.step, reject: top.places[0], rewrite: undefined, node: undefined, value: undefined, rule: undefined }),
           },
-          h("span", { class: "gx-figure-label", text: `${top.rule} would save` }),
-          h("span", { class: "gx-figure-value" }, h("span", { class: "gx-figure-error", text: "≥ " }), h("span", { class: "gx-figure-now", text: bytes(top.bytes) })),
+          h("span", { class: "gx-figure-label", text: `${top.rule} could save` }),
+          h("span", { class: "gx-figure-value" }, h("span", { class: "gx-figure-error", text: "≤ " }), h("span", { class: "gx-figure-now", text: bytes(top.bytes) })),
           h("span", { class: "gx-figure-note", text: `traffic, ${count(top.places.length)} near ${top.places.length === 1 ? "miss" : "misses"} ▸` }),
         ),
       );

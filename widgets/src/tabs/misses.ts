@@ -5,12 +5,12 @@ import type { StepRow } from "../core/document.ts";
 
 export interface Reason {
   readonly code: number; // Text
-  /** Rows of the step's rejects, those that would save most first. */
+  /** Rows of the step's rejects, those that could save most first. */
   readonly places: readonly number[];
   readonly saving: Saving;
 }
 
-/** The reasons that would save most come first, then the most frequent. */
+/** The reasons that could save most come first, then the most frequent. */
 export function reasonsOf(rejects: StepRow["rejects"]): Reason[] {
   const groups = new Map<number, number[]>();
   rejects.code.forEach((code, i) => {

@@ -151,8 +151,8 @@ class RulesPanel implements Panel {
       gain("HBM", "How the step changed the bytes to and from HBM, simulated: nothing where L2 holds what lies between kernels", "5.8em", "hbm_bytes", bytes),
     ];
     const wouldSave: Column = {
-      title: "would save",
-      hint: "Memory traffic, through L2 or HBM, that its near misses would save at least: a write and a read of each value in between, each blocker counted once",
+      title: "could save",
+      hint: "Memory traffic, through L2 or HBM, that its near misses could save at most: a read of each value in between, and its write unless others read it too, each blocker counted once",
       number: true,
       width: "5.8em",
       text: (i) => (this.#savings[i].bytes ? bytes(this.#savings[i].bytes) : "·"),

@@ -82,7 +82,7 @@ export class Misses {
       h("div", {}, h("b", { text: rules.name[row] }), h("span", { class: "gxt-soft", text: rules.ge_name[row] ? ` · in GE ${rules.ge_name[row]}` : "" })),
       line(storyOf(rules, row, this.store.enabled(rules.name[row]))),
       rules.effective[row] > 0 && !gain && this.store.parts.course && line("What it brought cannot be told: other kernels have no price after it than before."),
-      near > 0 && line(plural(near, "near miss", "near misses") + (saving?.bytes ? ` would save ${savingText(saving)}` : rejects?.traffic_bytes.some((x) => x === 0) ? ": nothing is left to be saved there, a later rule has done it" : "")),
+      near > 0 && line(plural(near, "near miss", "near misses") + (saving?.bytes ? ` could save ${savingText(saving)}` : rejects?.traffic_bytes.some((x) => x === 0) ? ": nothing is left to be saved there, a later rule has done it" : "")),
       brought && line(`Brought ${brought} (simulated)`),
       line(rules.summary[row], "gxt-soft"),
       farOf(rules, row) > 0 && this.#command(rules.name[row]),
@@ -126,7 +126,7 @@ export class Misses {
           draw: (at, cell) => this.#draw(steps, rejects, this.#lines[at], cell),
         },
         { title: "why, and the cure", spare: 1, width: "minmax(7em, 2fr)", text: (at) => this.#why(steps, rejects, this.#lines[at]) },
-        ...(savingOf(rejects).bytes ? [{ title: "would save", hint: "Memory traffic, through L2 or HBM, that fusing there would save at least: one write and one read of the value in between", number: true, width: "6.4em", text: (at: number) => (size(at) > 0 ? bytes(size(at)) : "") }] : []),
+        ...(savingOf(rejects).bytes ? [{ title: "could save", hint: "Memory traffic, through L2 or HBM, that fusing there could save at most: one read of the value in between, and its write unless others read it too", number: true, width: "6.4em", text: (at: number) => (size(at) > 0 ? bytes(size(at)) : "") }] : []),
       ],
       those(this.#lines.length, () => true),
     );
