@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gexplorer.commands.flags import SETTINGS, compile_model, examples
-from gexplorer.commands.results import require_targets, require_valid, write_json
+from gexplorer.commands.results import require_file, require_targets, require_valid, write_json
 from gexplorer.errors import OptionError
 
 # What atc calls the frontends; of these, ONNX is read.
@@ -73,6 +73,7 @@ def _show(om: Path | None, json_to: str | None) -> None:
     if om is None:
         raise OptionError("atc --mode=1 wants --om=FILE.om")
     require_targets(json_to)
+    require_file(om)
     from gexplorer.views.offline import om_info
 
     found = om_info(om)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gexplorer.commands.flags import SETTINGS, examples
-from gexplorer.commands.results import require_targets, write_json
+from gexplorer.commands.results import require_file, require_targets, write_json
 from gexplorer.errors import OptionError
 
 
@@ -27,6 +27,7 @@ def info(file: Path, check: bool, tiles: bool, json_to: str | None) -> None:
     Of a real offline model of CANN, header and partitions are shown.
     """
     require_targets(json_to)
+    require_file(file)
     if tiles:
         from gexplorer.offline.model import OfflineModel
 

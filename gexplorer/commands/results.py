@@ -30,6 +30,12 @@ def write_text(text: str, target: str | Path) -> None:
         write_file(target, text)
 
 
+def require_file(path: Path) -> None:
+    """Says at once what is no file to be read from here and there; a pipe would be waited for without end."""
+    if path.exists() and not path.is_file():
+        raise OptionError(f"{path}: not a file")
+
+
 def require_targets(*targets: str | Path | None) -> None:
     """Says before the work starts when its results cannot be written."""
     from gexplorer.output import require_writable

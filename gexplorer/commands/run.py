@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gexplorer.commands.flags import SETTINGS, examples
-from gexplorer.commands.results import require_targets, write_json
+from gexplorer.commands.results import require_file, require_targets, write_json
 from gexplorer.errors import OptionError
 
 
@@ -44,6 +44,7 @@ def run(
         raise OptionError("give the inputs with --inputs FILE.npz, or have some made up with --random SEED")
     if sizes and seed is None:
         raise OptionError("--size goes with --random; the arrays of --inputs have sizes of their own")
+    require_file(file)
     from gexplorer.offline.arguments import random_arguments
     from gexplorer.offline.arrays import read_arrays, write_arrays
     from gexplorer.offline.session import Session

@@ -23,7 +23,7 @@ class Cube:
         n: columns of the right matrix in one step.
         k_bytes: bytes of a row of the left matrix in one step: 32 means 16 of fp16, 32 of int8, 8 of fp32.
         float32_cycles: cycles of a step of float32.
-        hf32_cycles: cycles of a step of float32 that is rounded to HF32 (10 bits of mantissa) before.
+        hf32_cycles: cycles of a step of float32 that is rounded to HF32 (11 bits of mantissa) before.
         head_cycles: busy cycles that every MMAD instruction costs besides its products.
         gap_cycles: idle cycles between two MMADs (flags of the double buffers, issue).
     """

@@ -40,7 +40,7 @@ _UNITS = {  # colour, pattern, name
 }
 _OTHER = ("#999999", "\\")
 _SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "star")
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 # Steps that are shown: the longest.
 MOST_STEPS = 40
 # A tile so much slower than the best is as dark as any slower one.

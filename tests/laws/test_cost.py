@@ -38,8 +38,9 @@ gemms = st.builds(
 sizes = st.integers(1, 16).map(lambda n: 16 * n)
 tiles = st.builds(GemmTiles.of, sizes, sizes, sizes, st.sampled_from(["rows", "columns"]))
 attentions = st.builds(
-    Attention, st.integers(1, 40), lengths, lengths, st.sampled_from([32, 64, 128, 1500]), causal=st.booleans()
-)
+    Attention, st.integers(1, 40), lengths, lengths, st.sampled_from([32, 64, 128, 1500]),
+    dtype=st.sampled_from([DType.FLOAT16, DType.FLOAT32]), causal=st.booleans(),
+)  # fmt: skip
 vectors = st.one_of(
     st.builds(softmax, lengths, lengths, dtypes),
     st.builds(layer_norm, lengths, lengths, dtypes, added=st.booleans()),
@@ -100,6 +101,9 @@ def test_no_product_is_faster_than_the_published_peak(name, dtype):
         for order in ORDERS:
             cost = gemm_cost(work, feasible_tiles(work, chip, order), chip)
             assert work.flops / cost.total_us.min() <= flops_per_us
+    if dtype is not DType.INT8:
+        attention = Attention(40, 8192, 8192, 128, dtype=dtype)
+        assert attention.flops / attention_cost(attention, chip).total_us.min() <= flops_per_us
 
 
 @given(works, tiles, chips)

@@ -204,9 +204,9 @@ test("what a rule would save counts a blocker once and what has a cure first, an
   );
   assert.deepEqual(found.map(({ places }) => places), [[0, 2, 1], [1, 0], [1]]);
   const text = (bytes: number, hbm: number): string => savingText({ bytes, hbm });
-  assert.equal(text(9, 4), "at least 9 B of memory traffic, 4 B of it HBM’s");
-  assert.equal(text(9, 0), "at least 9 B of memory traffic, none of it HBM’s (L2 holds it)");
-  assert.equal(text(9, NaN), "at least 9 B of memory traffic");
+  assert.equal(text(9, 4), "up to 9 B of memory traffic, 4 B of it HBM’s");
+  assert.equal(text(9, 0), "up to 9 B of memory traffic, none of it HBM’s (L2 holds it)");
+  assert.equal(text(9, NaN), "up to 9 B of memory traffic");
 });
 
 test("every step that looked at a node is told, versions being one", () => {

@@ -33,9 +33,7 @@ MATCHER_MESSAGES: Mapping[str, Message] = Map(
     attribute=Message("{blocker} ({op}) has {attribute} = {value}"),
     inputs=Message("{blocker} ({op}) has {count} inputs, for which the kernel has no room"),
     different_values=Message("{first} and {second} would have to be the same value ({name})"),
-    other_user=Message(
-        "{value}, which {inner} makes, is also used by {blocker} ({op}), so it is written to memory all the same"
-    ),
+    other_user=Message("{value}, which {inner} makes, is also used by {blocker} ({op})"),
     comes_back=Message(
         "{value}, which {inner} makes, is used outside too, and {blocker} may come of it: it would wait for itself"
     ),

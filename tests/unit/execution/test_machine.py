@@ -156,6 +156,44 @@ def test_what_ends_within_control_flow_may_be_where_its_results_go(op):
     assert found.validation.status == "passed"
 
 
+def test_what_the_plan_says_ends_within_control_flow_is_poisoned_there():
+    text = ENDS_WITHIN["If"].replace("z = MatMul(y, y)", "z = Add(y, r)")
+    program = compiled(text, memory="safe", validate="off").program
+    last = program.buffers.last.copy()
+    last[program.tensors["r"].buffer] = 2  # it is read behind the If, at the last point
+    wrong = replace(program, buffers=replace(program.buffers, last=last))
+    feed = {"c": np.array(True), "x": np.ones((4, 4), np.float32)}
+    right, poisoned = (Machine(made, poison=True).run(feed).outputs["z"] for made in (program, wrong))
+    assert not np.isnan(right).any()
+    assert np.isnan(poisoned).all()
+
+
+STEPS = """
+    steps (float[4,4] x) => (float[4,4] z)
+    {
+        r = MatMul(x, x)
+        y = MatMul(r, r)
+        z = Add(y, r)
+    }
+    """
+
+
+@pytest.mark.parametrize("wrong", ["a life that ends too early", "a result over what is read"])
+def test_poison_shows_a_plan_that_is_wrong(wrong):
+    program = compiled(STEPS, memory="safe", validate="off").program
+    r, y = (program.tensors[name].buffer for name in "ry")
+    last, offset = program.buffers.last.copy(), program.buffers.offset_bytes.copy()
+    if wrong == "a life that ends too early":
+        last[r] = 0  # it is read at points 1 and 2
+    else:
+        offset[y] = offset[r]
+    spoilt = replace(program, buffers=replace(program.buffers, last=last, offset_bytes=offset))
+    feed = {"x": np.ones((4, 4), np.float32)}
+    right, poisoned = (Machine(made, poison=True).run(feed).outputs["z"] for made in (program, spoilt))
+    assert not np.isnan(right).any()
+    assert np.isnan(poisoned).all()
+
+
 def test_strings_and_sequences_are_outside():
     made = compiled(
         """

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
 
 from gexplorer.compiler import compile
@@ -13,6 +14,7 @@ from gexplorer.ir.types import OptionalType, SequenceType, TensorType
 from gexplorer.memory.extract import program_of
 from gexplorer.memory.liveness import last_reads
 from gexplorer.memory.program import BEFORE, UNSIZED, Kind
+from gexplorer.views.dynamic import data_dependent
 from tests.memory_graphs import flat, simple
 
 CORPUS = Path(__file__).parents[3] / ".." / "shared" / "corpus"
@@ -126,6 +128,31 @@ def test_what_lives_on_the_host_or_is_not_known_says_why():
     }
     assert sizes(program)["x"] == UNSIZED
     assert sizes(program)["w"] == 32
+
+
+def test_an_operator_without_a_shape_rule_is_not_said_to_depend_on_data():
+    graph = simple(
+        [("Strange", "x", "y"), ("Relu", "y", "z"), ("NonZero", "x", "i")],
+        inputs="x",
+        outputs="zi",
+        types={"x": TensorType(F32, (4,)), "i": TensorType(DType.INT64, (1, None))},
+    )
+    unsized = program_of(graph).unsized
+    assert unsized["y"] == unsized["z"] == "no shape rule is known for Strange n0"
+    assert unsized["i"] == "its shape depends on data: NonZero n2"
+
+
+def test_what_a_branch_cannot_tell_is_not_blamed_on_the_branch():
+    model = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 18, "mine": 1]> g (float[4] x, bool c) => (float[n] y, float[m] z) {
+            y = If(c) <then_branch = t () => (float[k] p) { [odd] p = mine.Strange(x) },
+                       else_branch = e () => (float[4] q) { q = Relu(x) }>
+            z = Exp(y)
+        }"""
+    )
+    memory = compile(model, validate="off").memory
+    assert {memory.program.unsized[name] for name in ("y", "z")} == {"no shape rule is known for Strange odd"}
+    assert {row.why for row in data_dependent(memory)} == {"not sized: no shape rule is known for it"}
 
 
 def test_an_input_of_unknown_rank_says_so():

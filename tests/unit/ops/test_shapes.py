@@ -28,7 +28,7 @@ from gexplorer.ir.types import SequenceType, TensorType
 from gexplorer.ops.shapes import Fact, bind_inputs, infer_graph, infer_node, with_types
 from gexplorer.ops.shapes.arithmetic import BINARY
 from gexplorer.ops.shapes.broadcast import ShapeMismatchError, broadcast_dim
-from gexplorer.ops.shapes.fact import join
+from gexplorer.ops.shapes.fact import fit, join
 from gexplorer.ops.shapes.indexing import range_length
 
 
@@ -225,6 +225,17 @@ def test_loop_state_holds_whatever_the_number_of_iterations(trips, step, state, 
 def test_a_loop_that_may_stop_early_has_an_unknown_number_of_iterations():
     text = LOOP.format(trips="m", step="Neg(v)").replace("Identity(go)", "Not(go)")
     assert str(facts_of(text)["z"].type) == "float32[?,b,s]"
+
+
+def test_a_loop_whose_condition_is_false_does_not_turn():
+    text = LOOP.format(trips="m", step="Neg(v)").replace("bool {1}", "bool {0}")
+    assert str(facts_of(text)["z"].type) == "float32[0,b,s]"
+
+
+def test_no_tensor_has_more_elements_along_an_axis_than_64_bits_count():
+    text = f"(float[{1 << 62},1] x) => (y) {{ t = Constant<value=int64[2]{{2,1}}>() y = Tile(x, t) }}"
+    with pytest.raises(VerifyError, match=f"no tensor has a dimension of {1 << 63}"):
+        facts_of(text)
 
 
 def test_scan_stacks_along_the_length_of_its_inputs():
@@ -559,3 +570,19 @@ def test_squeezing_no_axes_means_different_things_to_the_specification_and_onnxr
     none = "<int64[0] axes = {}>"
     assert type_of(f"(float[1,3] x) => (y) {none} {{ y = Squeeze(x, axes) }}") == "float32[*]"
     assert type_of(f"(float[2,3] x) => (y) {none} {{ y = Squeeze(x, axes) }}") == "float32[2,3]"
+
+
+def test_of_two_dimensions_that_may_be_1_neither_is_the_result():
+    n, m = symbol("n"), symbol("m")
+    assert broadcast_dim(n + 1, m) is None  # n may be 0
+    assert broadcast_dim(m, n + 1) is None
+    assert broadcast_dim(n + 2, m) == broadcast_dim(m, n + 2) == n + 2
+
+
+def test_an_element_that_would_wrap_around_is_unknown():
+    for dtype, least, most in (
+        (DType.INT8, -128, 127),
+        (DType.UINT8, 0, 255),
+        (DType.INT64, -(1 << 63), (1 << 63) - 1),
+    ):
+        assert [fit(number, dtype) for number in (least - 1, least, most, most + 1)] == [None, least, most, None]

@@ -55,7 +55,12 @@ CASES = {
         1,
         {},
     ),
-    "QLinearLeakyRelu": ("QLinearLeakyRelu", [array(2, 3, dtype=I8), SCALE, "", SCALE], 1, {"alpha": 0.5}),
+    "QLinearLeakyRelu": (
+        "QLinearLeakyRelu",
+        [array(2, 3, dtype=I8), SCALE, np.array(0, I8), SCALE, np.array(0, I8)],
+        1,
+        {"alpha": 0.5},
+    ),
     "QLinearSigmoid": ("QLinearSigmoid", [array(2, 3, dtype=U8), SCALE, ZERO, SCALE, ZERO], 1, {}),
     "QLinearSoftmax": (
         "QLinearSoftmax",

@@ -1,8 +1,14 @@
 """What the matcher and the rule do around a place: second outputs, the largest place first, telling operators."""
 
+from itertools import pairwise
+
+import numpy as np
+
+from gexplorer.ir.constant import constant
 from gexplorer.ir.draft import Draft
 from gexplorer.passes.base import Context, Log
-from gexplorer.passes.fusion.pattern import either, extent, op, through
+from gexplorer.passes.fusion.matcher import is_number
+from gexplorer.passes.fusion.pattern import const, either, extent, op, through
 from gexplorer.passes.fusion.rule import Rule
 from gexplorer.passes.manager import run_passes
 from tests.fused import check_kernels, check_miss
@@ -34,6 +40,63 @@ def test_a_way_that_does_not():
     model = "input %x : float32[2]\n%a = Relu(%x) #a\n%s = Exp(%a) #s\n%t = Log(%x) #t\n%b = Neg(%a) #b\n"
     after = "%t = Log(%x) #t\n%c, %a = Pair<ge>(%x, %t) #c\n%s = Exp(%a) #s\noutput %c\noutput %s"
     check_kernels(Pair, model + "%c = Sub(%b, %t) #c\noutput %c\noutput %s", after)
+
+
+class Triple(Rule):
+    """The same with an Abs in front."""
+
+    name = "triple"
+    order = 999
+    kernel = "Triple"
+    pattern = op.Sub(op.Neg(op.Relu(op.Abs("x"), exposed=True)), "y")
+
+
+def long_history(name):
+    """600 operators that lead up to a value, and the input that they begin with."""
+    names = [f"%{name}0", *(f"%{name}_{i}" for i in range(599)), f"%{name}"]
+    steps = "".join(f"{made} = Tanh({read}) #{made[1:]}\n" for read, made in pairwise(names))
+    return f"input {names[0]} : float32[2]\n{steps}"
+
+
+def outcomes(rule, model):
+    (step,) = run_passes(graph_of(model), [rule], Context())
+    return [rewrite.code for rewrite in step.rewrites], [reject.code for reject in step.rejects]
+
+
+def test_what_enters_above_a_way_out_cannot_lead_back_in_however_long_its_history():
+    model = long_history("x") + "input %y : float32[2]\n%p = Abs(%x) #p\n%a = Relu(%p) #a\n%s = Exp(%a) #e\n"
+    assert outcomes(Triple, model + "%b = Neg(%a) #b\n%c = Sub(%b, %y) #c\noutput %c\noutput %s") == (["fused"], [])
+
+
+def test_a_history_too_long_to_look_through_might_lead_back_in():
+    model = "input %x : float32[2]\n" + long_history("y") + "%a = Relu(%x) #a\n%s = Exp(%a) #e\n%b = Neg(%a) #b\n"
+    assert outcomes(Pair, model + "%c = Sub(%b, %y) #c\noutput %c\noutput %s") == ([], ["comes_back"])
+
+
+class Twice(Rule):
+    """One constant that is multiplied with and then added."""
+
+    name = "twice"
+    order = 999
+    kernel = "Twice"
+    pattern = op.Add(op.Mul("x", const("k")), const("k"))
+
+
+def test_a_constant_of_one_name_is_one_constant():
+    model = "input %x : float32[2]\nconstant %k = float32[2] {2.0, 3.0}\nconstant %m = float32[2] {2.0, 4.0}\n"
+    model += "%a = Mul(%x, %k) #a\n"
+    check_kernels(Twice, model + "%c = Add(%a, %k) #c\noutput %c", "%c = Twice<ge>(%x, %k) #c\noutput %c")
+    assert outcomes(Twice, model + "%c = Add(%a, %m) #c\noutput %c") == ([], ["different_values"])
+
+
+def test_a_number_is_one_to_within_the_rounding_of_its_type():
+    for dtype, near, far in (
+        (np.float32, 0.5000002, 0.500001),
+        (np.float16, 0.5004, 0.501),
+        (np.float64, 0.5, 0.50001),
+    ):
+        assert is_number(constant(np.array([0.5, near], dtype)), 0.5)
+        assert not is_number(constant(np.array([0.5, far], dtype)), 0.5)
 
 
 class Chain(Rule):
