@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from gexplorer.commands.flags import SETTINGS, compile_model, compile_options, examples
 from gexplorer.commands.results import require_targets, write_json
+from gexplorer.errors import OptionError
 
 
 @click.command(
@@ -36,6 +38,8 @@ def bisect(
     The default tolerance is that of an output's type, of its largest value: 1e-5 for float32, 2e-3 for float16.
     The exit status is 0 whether something is wrong or not; the JSON object says which.
     """
+    if tolerance is not None and isnan(tolerance):
+        raise OptionError("--tolerance nan: a number from 0 is wanted")
     require_targets(output, json_to)
     compiled = compile_model(**common)
     from gexplorer.validation.bisection import bisect as search

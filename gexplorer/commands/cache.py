@@ -108,4 +108,6 @@ def _store(folder: Path | None, max_bytes: str | None) -> Store:
         size = DEFAULT_MAX_BYTES if max_bytes is None else parse_bytes(max_bytes)
     except ValueError:
         raise OptionError(f"--max-bytes: {max_bytes!r} is no number of bytes") from None
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise OptionError(f"{folder}: not a folder")
     return Store(folder or default_folder(), size)

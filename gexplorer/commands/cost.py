@@ -122,4 +122,4 @@ def cost(eager: bool, saved: bool, tiling: str | None, exhaustive: bool, json_to
     from gexplorer.render.terminal_graph_cost import print_cost
     from gexplorer.views.binding import cure
 
-    print_cost(found, warnings, steps, eager=eager, cure=cure(compiled.graph))
+    print_cost(found, warnings, steps, eager=eager, cure=cure(compiled.graph, (row.reason for row in found.uncosted)))

@@ -45,4 +45,4 @@ def schedule(streams: str | None, trace: Path | None, json_to: str | None, **com
     from gexplorer.views.binding import cure
 
     print_schedule(compiled.schedule, unpriced)
-    print_unpriced(unpriced, len(compiled.schedule.assigned.order), cure(compiled.graph))
+    print_unpriced(unpriced, len(compiled.schedule.assigned.order), cure(compiled.graph, unpriced.values()))

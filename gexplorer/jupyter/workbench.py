@@ -11,6 +11,7 @@ from typing import Any
 from gexplorer.compiler import Compilation, compile_source
 from gexplorer.errors import GexplorerError
 from gexplorer.jupyter.warm import warm
+from gexplorer.options import Options
 from gexplorer.progress import Progress
 from gexplorer.render.document import Document, document
 
@@ -65,7 +66,7 @@ class Workbench:
         # Of what it was opened with, of what is shown, and of the current compilation.
         self._first: Document | None = None
         self._shown: Document | None = None
-        self._document: tuple[Compilation, Document] | None = None
+        self._document: tuple[Compilation, Options, Document] | None = None
         self._sent: dict[str, bytes] = {}
         self._asked: list[str] = []
         self._wish: Wish | None = None
@@ -155,7 +156,7 @@ class Workbench:
         asked = self.opened.options.with_changes(wish.changes)
         # Whoever tries switches wants to see what comes of them, not to wait until it is proved.
         options = asked if "validate" in wish.changes else asked.with_changes({"validate": "off"})
-        if options != self.current.options:
+        if not options.same_as(self.current.options):
             self.current = compile_source(self.opened.source, options, previous=self.current, tell=self._tell)
         self._options = asked
 
@@ -163,11 +164,12 @@ class Workbench:
         if self.current is self.opened and self._first is not None:
             return self._first
         known = self._document
-        if known is None or known[0] is not self.current or known[1].subject.options != self._options:
-            known = self._document = self.current, document(self.current, previous=self._shown, asked=self._options)
+        if known is None or known[0] is not self.current or not known[1].same_as(self._options):
+            whole = document(self.current, previous=self._shown, asked=self._options)
+            known = self._document = self.current, self._options, whole
             if self.current is self.opened:
-                self._first = known[1]
-        return known[1]
+                self._first = whole
+        return known[2]
 
     def _show(self, wish: Wish | None, asked: Sequence[str]) -> list[str]:
         """Sends what is always shown; returns the parts on demand that follow: it had them, or has asked for them."""

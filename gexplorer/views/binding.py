@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gexplorer.ir.graph import Graph
 
 # Sizes to begin with: one of everything, but pictures of the size that most networks for them were made for, since
 # those of one pixel are too small for what they go through.
 _ONE, _PIXELS = 1, 224
+# What a reason says where a size is not known (``cost.work_of_node``); the front end asks the same (``sizeMissed``).
+_OF_SIZE = re.compile(r"before run time|\bthe (?:size|shape) of ")
 
 
 def shape_flags(graph: Graph) -> tuple[str, ...]:
@@ -34,8 +37,15 @@ def shape_argument(graph: Graph, bound: Mapping[str, tuple[int | str, ...]] | No
     return "shapes=" + repr({**(bound or {}), **open_})
 
 
-def cure(graph: Graph) -> str:
-    """What makes the sizes of a graph known, as half a sentence; "" where no input's shape is free."""
+def cure(graph: Graph, reasons: Iterable[str] | None = None) -> str:
+    """What makes the sizes of a graph known, as half a sentence; "" where no input's shape is free.
+
+    Args:
+        graph: the graph.
+        reasons: what stands in the way; "" where none of it is a size (how often a loop turns, say). None: a size is.
+    """
+    if reasons is not None and not any(_OF_SIZE.search(reason) for reason in reasons):
+        return ""
     flags = shape_flags(graph)
     return f"bind what is free, as in {' '.join(flags)}" if flags else ""
 

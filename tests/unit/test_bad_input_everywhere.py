@@ -133,6 +133,15 @@ def test_a_place_that_cannot_be_written(name, option, folder):
         refused(name, *subject, *BESIDES.get(name, ()), option, place)
 
 
+@pytest.mark.parametrize("arguments", [["cache"], ["parts", "good.onnx"]])
+def test_a_folder_of_the_cache_that_is_a_file(arguments, folder):
+    assert "not a folder" in refused(*arguments, "--folder", "buffers.csv")
+
+
+def test_a_tolerance_that_is_no_number(folder):
+    assert "nan" in refused("bisect", "good.onnx", "--tolerance", "nan")
+
+
 def test_the_place_of_an_offline_model_of_atc(folder):
     for place in ("nowhere/out", "good.onnx/out", "x" * 300):
         refused("atc", "--model=good.onnx", f"--output={place}")

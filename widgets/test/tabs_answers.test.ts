@@ -9,7 +9,7 @@ import { placed } from "../src/tabs/tooltip.ts";
 import { meant } from "../src/tabs/versions.ts";
 import { walk } from "../src/tabs/walk.ts";
 import { onlyMoves } from "../src/tabs/roofline.ts";
-import { bindingOf, shortened } from "../src/tabs/words.ts";
+import { bindingOf, shortened, sizeMissed } from "../src/tabs/words.ts";
 
 const ints = (...values: number[]): Int32Array => Int32Array.from(values);
 const floats = (...values: number[]): Float64Array => Float64Array.from(values);
@@ -108,4 +108,13 @@ test("where nothing computes there is nothing to place under a roof, and it is s
 test("what binds open sizes is told where somebody misses them, and where there are such", () => {
   const head = { binding: "shapes={'x': (1, 3)}" } as never;
   assert.deepEqual([bindingOf({ head }, true), bindingOf({ head }, false), bindingOf({}, true)], ["shapes={'x': (1, 3)}", "", ""]);
+});
+
+test("sizes are asked for only where a kernel has no price for want of one", () => {
+  const cost = (...reasons: string[]) => ({ strings: reasons, unpriced: reasons.map((_, at) => at), unpriced_reason: reasons.map((_, at) => at) }) as unknown as CostPart;
+  assert.equal(sizeMissed(cost("how often the graphs inside it run is not known")), false);
+  assert.equal(sizeMissed(cost("how often the graphs inside it run is not known", "the size of x is not known before run time")), true);
+  assert.equal(sizeMissed(cost("a shape is not known before run time")), true);
+  assert.equal(sizeMissed(cost()), false);
+  assert.equal(sizeMissed(undefined), false);
 });

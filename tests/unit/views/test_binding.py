@@ -101,3 +101,21 @@ def test_sizes_that_no_chip_holds_are_named(path, largest, told):
     text = said("dynamic", path, "--range", f"N={largest}", "--range", "M=9", "--requests", "2")
     assert ("1 of 1 shape cannot run" in text) == told
     assert ("too much for one chip" in text) == told
+
+
+def test_sizes_are_asked_for_only_where_they_are_what_is_missing(tmp_path):
+    """Every size but a branch's operands': what the branch costs no size can tell."""
+    text = """<ir_version: 10, opset_import: ["": 21]> g (float[N, 4] x, bool c) => (float[N, 4] y) {
+        y = If(c) <then_branch = t () => (float[N, 4] p) { p = Relu(x) },
+                   else_branch = e () => (float[N, 4] q) { q = Tanh(x) }>
+    }"""
+    file = tmp_path / "branch.onnx"
+    onnx.save(parser.parse_model(text), file)
+    for command in ("cost", "schedule"):
+        told = said(command, str(file))
+        assert "how often the graphs inside it run is not known" in told
+        assert "bind" not in told
+    compiled = gx.compile(str(file))
+    assert cure(compiled.graph) == "bind what is free, as in --shape x:1,4"
+    assert cure(compiled.graph, ("the size of x is not known before run time",)) == cure(compiled.graph)
+    assert cure(compiled.graph, ()) == ""

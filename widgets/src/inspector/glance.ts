@@ -8,7 +8,7 @@ import { bytes, count, percent, time } from "../core/units.ts";
 import { unitGlyph } from "../shell/glyph.ts";
 import { cure } from "../shell/cure.ts";
 import { h } from "../shell/dom.ts";
-import { bindingOf, noPrice, plural, priceGap } from "../tabs/words.ts";
+import { bindingOf, noPrice, plural, priceGap, sizeMissed } from "../tabs/words.ts";
 import { nodeLink, section, some } from "./pieces.ts";
 
 const MOST = 4;
@@ -30,7 +30,7 @@ function timePart(store: Store, parts: Partial<Parts>): HTMLElement | null {
   const slices = timeByType(cost, nodes);
   const all = slices.reduce((sum, { us }) => sum + us, 0);
   const gap = noPrice(cost) ?? priceGap(cost);
-  const help = bindingOf(parts, cost.unpriced.length > 0);
+  const help = bindingOf(parts, sizeMissed(cost));
   return section(
     slices.length ? `Where the time goes · ${gap ? "at least " : ""}${time(all)}` : "Where the time goes",
     gap ? h("p", { class: "gx-muted", text: gap }) : null,

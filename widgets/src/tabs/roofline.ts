@@ -11,7 +11,7 @@ import { plainText, RooflinePicture, speedText } from "./roofline_picture.ts";
 import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip } from "./tooltip.ts";
 import { meant } from "./versions.ts";
-import { bindingOf, leftOut, noPrice, plural, share, within } from "./words.ts";
+import { bindingOf, leftOut, noPrice, plural, share, sizeMissed, within } from "./words.ts";
 
 const BOUNDS: Record<ReturnType<typeof shapeOf>, string> = {
   circle: "bound by its unit",
@@ -70,7 +70,7 @@ class RooflinePanel implements Panel {
     const before = this.#cost;
     this.#cost = cost;
     const why = noPrice(cost) ?? onlyMoves(cost as CostPart);
-    if (!this.#frame.empty(why, bindingOf(this.store.parts, !!cost?.unpriced.length)) || !cost) return;
+    if (!this.#frame.empty(why, bindingOf(this.store.parts, sizeMissed(cost))) || !cost) return;
     if (cost === before) return;
     // Where nothing that computes needs HBM, all there is to see is under L2's roof.
     if (this.#level.value === "hbm" && !pointsOf(cost, "hbm").points.length) this.#level.set("l2");

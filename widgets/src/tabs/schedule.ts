@@ -12,7 +12,7 @@ import { SchedulePicture } from "./schedule_picture.ts";
 import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip, type Line } from "./tooltip.ts";
 import { meant } from "./versions.ts";
-import { atLeast, bindingOf, leftOut, noPrice, plural, share, within } from "./words.ts";
+import { atLeast, bindingOf, leftOut, noPrice, plural, share, sizeMissed, within } from "./words.ts";
 
 type View = "stream" | "core" | "table";
 
@@ -75,7 +75,7 @@ class SchedulePanel implements Panel {
     const { schedule } = this.store.parts;
     const before = this.#schedule;
     this.#schedule = schedule;
-    if (!this.#frame.empty(emptiness(schedule, this.store.parts.cost), bindingOf(this.store.parts, !!this.store.parts.cost?.unpriced.length)) || !schedule) return;
+    if (!this.#frame.empty(emptiness(schedule, this.store.parts.cost), bindingOf(this.store.parts, sizeMissed(this.store.parts.cost))) || !schedule) return;
     if (schedule === before) return;
     this.#units = unitsOfTasks(schedule, this.store.parts.nodes);
     this.#say(schedule);

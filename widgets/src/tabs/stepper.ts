@@ -110,7 +110,10 @@ class KernelPanel implements Panel {
     if (!program) return this.#explain(part, part.missing[this.#kernels.chosen - part.programs.length]);
     const { cost } = this.store.parts;
     const row = cost?.node.indexOf(program.alike[0]) ?? -1;
-    this.#lanes.set(program, part.strings, (pipe) => (cost && row >= 0 ? (cost.pipe_us[row * cost.pipes.length + cost.pipes.indexOf(pipe)] ?? NaN) : NaN));
+    this.#lanes.set(program, part.strings, (pipe) => {
+      const at = cost?.pipes.indexOf(pipe) ?? -1; // the cost model has one pipe for what two kinds of core fetch
+      return cost && row >= 0 && at >= 0 ? cost.pipe_us[row * cost.pipes.length + at] : NaN;
+    });
     this.#slider.max = String(program.steps.line.length - 1);
     fill(
       this.#program,

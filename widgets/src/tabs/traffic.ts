@@ -11,7 +11,7 @@ import { all, amount, Table, words, type Column } from "./table.ts";
 import { Tooltip } from "./tooltip.ts";
 import { TrafficPicture } from "./traffic_picture.ts";
 import { meant } from "./versions.ts";
-import { atLeast, bindingOf, leftOut, noPrice, plural, share, within } from "./words.ts";
+import { atLeast, bindingOf, leftOut, noPrice, plural, share, sizeMissed, within } from "./words.ts";
 
 type By = "kernel" | "type" | "family";
 
@@ -66,7 +66,7 @@ class TrafficPanel implements Panel {
     const { cost, nodes } = this.store.parts;
     const before = this.#cost;
     this.#cost = cost;
-    if (!this.#frame.empty(noPrice(cost), bindingOf(this.store.parts, !!cost?.unpriced.length)) || !cost) return;
+    if (!this.#frame.empty(noPrice(cost), bindingOf(this.store.parts, sizeMissed(cost))) || !cost) return;
     if (cost === before) return;
     this.#units = unitsOf(cost, nodes);
     this.#say(cost);

@@ -50,6 +50,12 @@ function because(cost: CostPart): string {
   return cost.unpriced_reason?.length ? `: ${cost.strings[cost.unpriced_reason[0]]}.` : ".";
 }
 
+/** Whether a kernel has no price as a size is open; a loop that turns nobody knows how often is no such reason. */
+export function sizeMissed(cost: CostPart | undefined): boolean {
+  if (!cost?.unpriced.length) return false;
+  return !cost.unpriced_reason?.length || cost.unpriced_reason.some((reason) => /before run time|\bthe (size|shape) of /.test(cost.strings[reason] ?? ""));
+}
+
 /** What binds the open sizes of the inputs, where there are such and somebody misses them. */
 export function bindingOf({ head }: Partial<Parts>, missed: boolean): string {
   return (missed && head?.binding) || "";

@@ -177,14 +177,17 @@ def test_near_misses_say_what_they_would_save_of_memory_traffic():
 
 
 def test_what_a_later_rule_fused_is_not_left_to_be_saved():
-    """The zoo's weights have no values, so no BatchNormalization goes into them; the epilogue takes every one later."""
+    """The zoo's weights have no values, so no BatchNormalization goes into them; the epilogue takes every one later.
+
+    What stands in the way are the weights: how much fusing there would save, the record does not tell.
+    """
     compiled = gx.compile("resnet50")
     found = unpack(document(compiled).parts["rules"])
     row = found["name"].index("conv_batchnorm")
     assert found["near"][row] > 50
-    assert all(miss.freed_bytes > 0 and miss.settled for miss in compiled.why("conv_batchnorm"))
+    assert {miss.traffic_bytes for miss in compiled.why("conv_batchnorm")} == {None}
     rejects = unpack(document(compiled).parts["steps"])["steps"][found["step"][row]]["rejects"]
-    assert set(rejects["traffic_bytes"]) == {0}
+    assert np.isnan(rejects["traffic_bytes"]).all()
 
 
 def test_a_rule_says_at_which_operators_it_looks(parts):
