@@ -75,7 +75,7 @@ def planners(
         write_text(problem_csv(after.plan.problem, after.plan.placement.offsets), csv_to)
         if json_to is None:
             return
-    rows = planner_rows(compare_planners(after.plan.problem))
+    rows = planner_rows(compare_planners(after.plan.problem), whole=not after.program.unsized)
     moved = changes(before, after) if wished else ()
     if json_to is not None:
         write_json(comparison(after.plan.problem, rows, moved), json_to)

@@ -21,7 +21,7 @@ DEFINITIONS: Mapping[str, str] = MappingProxyType(
         "bound": "max live load: the largest sum of sizes alive at one point (or the end of the highest pinned buffer);"
         " no pool can be smaller",
         "ratio": "pool / bound",
-        "proved": "the pool equals a proved bound, so no plan is smaller",
+        "proved": "the pool equals a proved bound, so no plan of these buffers is smaller",
         "fragmentation": "external: 1 - bound / pool",
         "internal": "1 - bound of the raw sizes / bound of the aligned sizes",
         "unplanned": "the pool if no buffer shared its place",
@@ -76,7 +76,7 @@ class Plan:
 
     @property
     def proved_optimal(self) -> bool:
-        """True when no plan can be smaller."""
+        """True when no plan of the problem's buffers can be smaller."""
         return self.is_sound and self.pool_bytes == self.lower_bound_bytes
 
     @property

@@ -79,6 +79,11 @@ class Memory(Charted):
         """True when the verifier found nothing, neither in the pool nor in what shares bytes."""
         return self.plan.is_sound and not self.findings
 
+    @property
+    def proved_optimal(self) -> bool:
+        """True when no plan of these buffers is smaller; never where tensors without a size are left out."""
+        return self.is_sound and self.plan.proved_optimal and not self.program.unsized
+
     @cached_property
     def bounds(self) -> Bounds:
         """The max live load, what is alive there, and what alignment costs."""

@@ -21,7 +21,7 @@ class Unsized:
 
     def __init__(self, graph: Graph) -> None:
         self.reasons: dict[str, str] = {}
-        self._culprits: dict[str, str] = {}  # for a tensor, why the operator at fault gives a result without a size
+        self._culprits: dict[str, str] = {}  # for a tensor, what is at fault: an operator, or an input
         self._cures: dict[str, str] = {}  # by name of a free dimension
         for name in graph.inputs:
             type_ = graph.tensor(name)
@@ -42,6 +42,7 @@ class Unsized:
             self.reasons[name] = known
         elif node is None:
             self.reasons[name] = "its shape is not known: the model does not say it"
+            self._culprits[name] = f"the model does not say the shape of {name}"
         else:
             inner = [used for graph in node.graphs for used in graph.outputs]
             known = next((self._culprits[used] for used in (*node.inputs, *inner) if used in self._culprits), None)

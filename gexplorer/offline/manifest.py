@@ -103,7 +103,7 @@ def _memory(program: Program, memory: Memory) -> dict[str, object]:
     return found | {
         "pool_bytes": program.pool_bytes,
         "lower_bound_bytes": memory.plan.lower_bound_bytes,
-        "proved_optimal": memory.plan.proved_optimal,
+        "proved_optimal": memory.proved_optimal,
         "bytes": {kind: size for kind, size in by_kind.items() if size},
         "largest": [
             {

@@ -61,7 +61,7 @@ def figure(result: object) -> go.Figure:
 def _(result: Memory) -> go.Figure:
     """Every buffer of the pool: from when to when, from which address to which."""
     problem, offsets = result.plan.problem, result.plan.placement.offsets
-    proved = ", no plan is smaller" if result.plan.proved_optimal else ""
+    proved = ", no plan of these buffers is smaller" if result.proved_optimal else ""
     title = f"Memory pool of {result.graph.name}: {bytes_text(result.pool_bytes)}{proved}"
     made = _empty(title, "operator, in order of execution", "address")
     if len(problem) > MOST_BARS:

@@ -80,7 +80,7 @@ def memory_report(memory: Memory, most: int = MOST_BLOCKS, *, with_planners: boo
         peak=tuple(peak_rows(memory)),
         kinds=tuple(kind_rows(memory)),
         sharing=tuple(sharing_rows(memory)),
-        planners=tuple(planner_rows(plans)),
+        planners=tuple(planner_rows(plans, whole=not memory.program.unsized)),
         largest=tuple(sorted(own, key=lambda row: -(row.size_bytes or 0))[:LARGEST]),
         unsized=tuple(unsized_rows(memory)),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from gexplorer.memory.findings import Finding, Findings
@@ -69,9 +69,15 @@ def repeatable_planners() -> list[str]:
     return [planner.name for planner in all_planners() if planner.name != "omnimalloc"]
 
 
-def planner_rows(plans: Iterable[Plan | tuple[str, str]]) -> list[PlannerRow]:
-    """One row a planner, in the order given; a pair is name and reason of one that declined."""
-    return [_declined(*plan) if isinstance(plan, tuple) else _row(plan) for plan in plans]
+def planner_rows(plans: Iterable[Plan | tuple[str, str]], *, whole: bool = True) -> list[PlannerRow]:
+    """One row a planner, in the order given.
+
+    Args:
+        plans: a pair is name and reason of one that declined.
+        whole: whether the plans place all tensors; where sizes are not known, nothing is proved.
+    """
+    rows = [_declined(*plan) if isinstance(plan, tuple) else _row(plan) for plan in plans]
+    return rows if whole else [replace(row, proved_optimal=False) for row in rows]
 
 
 def finding_counts(findings: Sequence[Finding]) -> tuple[tuple[str, int], ...]:

@@ -47,7 +47,7 @@ def memory_part(subject: Subject, numbering: Numbering) -> dict[str, object] | N
         "unplanned_bytes": problem.unplanned_bytes,
         "weight_bytes": memory.weight_bytes,
         "persistent_bytes": memory.persistent_bytes,
-        "proved": memory.is_sound and memory.plan.proved_optimal and not program.unsized,
+        "proved": memory.proved_optimal,
         "unsized": len(program.unsized),
         "order": ints(numbering.last.get(name, -1) for name in program.operators),
         "load_bytes": bytes_column(load),

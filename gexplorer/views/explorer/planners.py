@@ -22,7 +22,10 @@ def planners_part(subject: Subject, numbering: Numbering) -> dict[str, object] |
     del numbering
     if subject.memory is None:
         return None
-    return {"planners": [_row(plan) for plan in subject.memory.compare(repeatable_planners())]}
+    rows = [_row(plan) for plan in subject.memory.compare(repeatable_planners())]
+    if subject.memory.program.unsized:  # nothing is proved of a pool that leaves tensors out
+        rows = [row | {"proved": False} for row in rows]
+    return {"planners": rows}
 
 
 def _row(plan: Plan | tuple[str, str]) -> dict[str, object]:

@@ -264,6 +264,9 @@ def test_a_tensor_without_a_size_says_why():
         assert [n for n, reason in memory.program.unsized.items() if reason == row.reason][:5] == [*row.examples]
     summary = memory_summary(memory)
     assert summary["proved_optimal"] is False
+    assert memory.plan.proved_optimal  # of what it places
+    assert not memory.proved_optimal
+    assert not any(row.proved_optimal for row in memory_report(memory).planners)
     assert summary["unsized_tensors"] == len(memory.program.unsized)
     assert [row["reason"] for row in summary["unsized"]] == [row.reason for row in rows]
 

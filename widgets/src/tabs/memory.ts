@@ -110,7 +110,7 @@ class MemoryPanel implements Panel {
     const bound = memory.bound_bytes;
     const more = above > 9 * bound ? "" : ` (${percent(above / bound)})`;
     const verdict = memory.proved
-      ? "proved: no plan is smaller"
+      ? "proved: no plan of these buffers is smaller"
       : above > 0
         ? `${bytes(above)}${more} above the bound ${bytes(bound)}`
         : above < 0
