@@ -26,16 +26,26 @@ class Tool:
 
 def _gexplorer() -> Optimise:
     """Reading and all general passes, every step kept: what the other simplifiers do."""
-    import gexplorer
-
-    return lambda path: gexplorer.compile(path, preset="unconfigured").graph
+    return _passes("unconfigured")
 
 
 def _gexplorer_fused() -> Optimise:
     """The same and all fusion rules, near misses kept."""
+    return _passes("ge")
+
+
+def _gexplorer_whole() -> Optimise:
+    """All six stages: memory planned and verified, kernels written, costed, scheduled and validated too."""
     import gexplorer
 
     return lambda path: gexplorer.compile(path).graph
+
+
+def _passes(preset: str) -> Optimise:
+    from gexplorer.compiler import optimise_source, options_from
+    from gexplorer.frontends.load import load
+
+    return lambda path: optimise_source(load(path), options_from({"preset": preset}))[0][-1].after
 
 
 def _onnxruntime() -> Optimise:
@@ -96,6 +106,7 @@ def _onnxoptimizer() -> Optimise:
 TOOLS = {
     "gexplorer": Tool("gexplorer", _gexplorer),
     "gexplorer + fusion": Tool("gexplorer", _gexplorer_fused),
+    "gexplorer, all stages": Tool("gexplorer", _gexplorer_whole),
     "onnxruntime": Tool("onnxruntime", _onnxruntime, needs_data=True),
     "onnxsim": Tool("onnxsim", _onnxsim, needs_data=True),
     "onnxslim": Tool("onnxslim", _onnxslim, needs_data=True),

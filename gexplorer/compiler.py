@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from gexplorer.cost.between import Between, between_kernels
 from gexplorer.cost.graph import GraphCost, cost_of
 from gexplorer.display import Displayed
-from gexplorer.errors import ModelError, OptionError, PassError
-from gexplorer.frontends.onnx import SourceModel, read
-from gexplorer.frontends.torch import from_torch, is_torch_model
+from gexplorer.errors import PassError
+from gexplorer.frontends.load import load
+from gexplorer.frontends.onnx import SourceModel
 from gexplorer.hardware.catalogue import load_chip
 from gexplorer.ir.graph import Graph
 from gexplorer.ir.symbols import Dim
@@ -246,23 +246,6 @@ def options_from(wanted: Mapping[str, object]) -> Options:
     return chosen
 
 
-def load(model: ModelLike) -> SourceModel:
-    """Reads a model from wherever it is. A name that is no file may be a zoo model."""
-    if isinstance(model, str) and not os.path.lexists(model):
-        from gexplorer.frontends import zoo
-
-        if model.partition(":")[0].strip() not in zoo.names():
-            raise ModelError(f"{model}: no such file, and no model of the zoo (gexplorer zoo lists those)")
-        try:
-            name, options = zoo.parse_spec(model)
-            return replace(read(zoo.build(name, **options)), name=model)
-        except ValueError as error:
-            raise OptionError(str(error)) from None
-    if is_torch_model(model):
-        return read(from_torch(model))
-    return read(model)
-
-
 def compile_source(
     source: SourceModel, options: Options, *, tell: Tell | None = None, previous: Compilation | None = None
 ) -> Compilation:
@@ -273,6 +256,50 @@ def compile_source(
         options: what is asked for.
         tell: called before each pass, and before each later stage.
         previous: a compilation of the same model; what the options leave as it was is taken over from it.
+    """
+    with paused_gc():
+        steps, chosen, context = optimise_source(source, options, tell=tell, previous=previous)
+        say = _counted(tell, len(chosen.passes) + len(LATER))
+        if options.order != "as_written":
+            steps.append(_order(steps[-1].after, options, len(steps), previous))
+        if previous is None or previous.memory.graph is not steps[-1].after:  # that one has been verified
+            verify(steps[-1].after)
+        say("memory")
+        memory = _memory(steps[-1].after, options, previous)
+        steps += _kept(previous, "memory", memory, steps) or memory_steps(memory, len(steps))
+        say("kernels")
+        kernels = _kernels(memory, options, previous)  # before the schedule: its times depend on the tiles
+        cost = _cost(memory, options, previous, context, kernels)
+        durations = durations_of(memory, cost)
+        say("schedule")
+        timetable = _schedule(memory, durations, options, previous)
+        steps += _kept(previous, "schedule", timetable, steps) or schedule_steps(timetable, len(steps))
+        steps += _kept(previous, "kernels", kernels, steps) or kernel_steps(kernels, len(steps))
+        say("validation")
+        checks = _validation(source, steps, memory, timetable, options, previous)
+        steps += _kept(previous, "validation", checks, steps) or validation_steps(checks, memory.graph, len(steps))
+        made = (memory, cost, durations, timetable, kernels, checks)
+        result = Compilation(source, options, Steps(steps), chosen, *made, context.contents)
+    if options.verify == "per-step":
+        from gexplorer.validation.equality import require_equal_steps
+
+        require_equal_steps(result.steps, options.seeds)
+    return result
+
+
+def optimise_source(
+    source: SourceModel, options: Options, *, tell: Tell | None = None, previous: Compilation | None = None
+) -> tuple[list[Step], Plan, Context]:
+    """The first two stages alone: parse and passes.
+
+    Args:
+        source: the model.
+        options: what is asked for.
+        tell: called before each pass.
+        previous: a compilation of the same model; what the options leave as it was is taken over from it.
+
+    Returns:
+        The steps, the passes that ran, and what they knew.
     """
     with paused_gc():
         chosen = options.plan()
@@ -303,31 +330,7 @@ def compile_source(
 
             was = ((), {}) if previous is None else (previous.steps, previous.plan.matches_off)
             require_matches(chosen.matches_off, steps, *was)
-        if options.order != "as_written":
-            steps.append(_order(steps[-1].after, options, len(steps), previous))
-        if previous is None or previous.memory.graph is not steps[-1].after:  # that one has been verified
-            verify(steps[-1].after)
-        say("memory")
-        memory = _memory(steps[-1].after, options, previous)
-        steps += _kept(previous, "memory", memory, steps) or memory_steps(memory, len(steps))
-        say("kernels")
-        kernels = _kernels(memory, options, previous)  # before the schedule: its times depend on the tiles
-        cost = _cost(memory, options, previous, context, kernels)
-        durations = durations_of(memory, cost)
-        say("schedule")
-        timetable = _schedule(memory, durations, options, previous)
-        steps += _kept(previous, "schedule", timetable, steps) or schedule_steps(timetable, len(steps))
-        steps += _kept(previous, "kernels", kernels, steps) or kernel_steps(kernels, len(steps))
-        say("validation")
-        checks = _validation(source, steps, memory, timetable, options, previous)
-        steps += _kept(previous, "validation", checks, steps) or validation_steps(checks, memory.graph, len(steps))
-        made = (memory, cost, durations, timetable, kernels, checks)
-        result = Compilation(source, options, Steps(steps), chosen, *made, contents)
-    if options.verify == "per-step":
-        from gexplorer.validation.equality import require_equal_steps
-
-        require_equal_steps(result.steps, options.seeds)
-    return result
+    return steps, chosen, context
 
 
 def _counted(tell: Tell | None, total: int) -> Callable[..., None]:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from gexplorer.articles.row import Row, says
 from gexplorer.cache.compiled import Part, compile_parts
 from gexplorer.cache.store import Store
-from gexplorer.compiler import load
+from gexplorer.frontends.load import load
 from gexplorer.options import Options
 
 _MODEL = "bert-base:small=true,layers=4"

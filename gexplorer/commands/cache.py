@@ -72,7 +72,8 @@ def parts(
     if output is not None and not output.is_dir():
         raise OptionError(f"{output}: there is no such folder")
     from gexplorer.cache.compiled import compile_parts
-    from gexplorer.compiler import load, options_from
+    from gexplorer.compiler import options_from
+    from gexplorer.frontends.load import load
 
     options = options_from(wanted_options(**common))
     with watched() as tell:

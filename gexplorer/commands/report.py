@@ -33,7 +33,8 @@ def report(model: str, output: Path | None, variants: str, **common: Any) -> Non
 
     Where a pass fails, the page shows what came before it, and the exit status is 1.
     """
-    from gexplorer.compiler import compile_source, load, options_from
+    from gexplorer.compiler import compile_source, options_from
+    from gexplorer.frontends.load import load
     from gexplorer.render.report import write_failure, write_report
     from gexplorer.render.variants import parse_wanted
 

@@ -76,7 +76,8 @@ def build_graph(
         options: the options.
         inputs: example arguments of a torch model: tensors, or shapes.
     """
-    from gexplorer.compiler import compile_source, load, options_from
+    from gexplorer.compiler import compile_source, options_from
+    from gexplorer.frontends.load import load
 
     chosen = options or GraphOptions()
     wanted = chosen.wanted()

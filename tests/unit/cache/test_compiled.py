@@ -12,8 +12,9 @@ import gexplorer as gx
 from gexplorer.cache.compiled import compile_parts
 from gexplorer.cache.store import Store
 from gexplorer.cli import cli
-from gexplorer.compiler import load, options_from
+from gexplorer.compiler import options_from
 from gexplorer.errors import ModelError
+from gexplorer.frontends.load import load
 from gexplorer.passes import manager
 from gexplorer.validation.inputs import random_inputs
 from gexplorer.validation.run import run

@@ -132,7 +132,7 @@ def test_the_totals_count_the_kernels_that_have_no_price(tmp_path):
     onnx.save(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 20]> {model}'), path)
     result = CliRunner().invoke(cli, ["cost", str(path)])
     assert "one stream, tiling library" in result.stdout
-    assert "(1 of 2 kernels, 1 different cost; launches" in result.stdout
+    assert "(1 of 2 kernels, 1 amount of work; launches" in result.stdout
 
 
 @pytest.mark.parametrize(
