@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gexplorer.cost.kernel_work import KernelWork
 from gexplorer.cost.work import Attention, Gemm, Move, Vector, Work
 from gexplorer.hardware.spec import Chip
 
@@ -37,6 +38,13 @@ def peak_flops_per_us(work: Work, chip: Chip) -> float:
     if isinstance(work, Vector):
         return chip.vector_cores * chip.cycles_per_us * chip.vector.bytes_per_cycle / work.element_bytes
     return 0.0
+
+
+def kernel_peak_flops_per_us(work: KernelWork, chip: Chip) -> float:
+    """The highest peak of the works of a kernel's dearest unit, at their own element types; of moves, 0."""
+    works = [stage.main for stage in work.stages]
+    products = [one for one in works if isinstance(one, Gemm | Attention)]
+    return max((peak_flops_per_us(one, chip) for one in products or works), default=0.0)
 
 
 def roofline(work: Work, chip: Chip, l2_bytes: float | None = None) -> Roofline:

@@ -88,7 +88,7 @@ test("occupancy adds up to the time that all kernels take", () => {
 const cost = {
   strings: ["mm0", "mm1", "add", "copy", "MatMul", "Add", "Copy", "gemm", "vector", "cube", "launch", "mte2", "the size is not known"],
   node: ints(-1, -1, -1, -1), name: ints(0, 1, 2, 3), type: ints(4, 4, 5, 6), family: ints(7, 7, 8, 8),
-  error: floats(0.1, 0.1, NaN, NaN), flops: floats(1e9, 1e9, 1e6, 0),
+  error: floats(0.1, 0.1, NaN, NaN), flops: floats(1e9, 1e9, 1e6, 0), peak_flops_per_s: floats(NaN, NaN, NaN, NaN),
   compulsory_bytes: floats(1e6, 1e6, 3e6, 2e6), hbm_bytes: floats(2e6, 2e6, 0, 2e6), l2_bytes: floats(4e6, 4e6, 3e6, 2e6), l1_bytes: floats(1, 1, 0, 0), ub_bytes: floats(0, 0, 3, 2),
   latency_us: floats(10, 10, 5, 4), bound: ints(9, 9, 10, 11), unpriced: ints(), unpriced_reason: ints(),
 } as unknown as CostPart; // prettier-ignore
@@ -212,6 +212,9 @@ test("a kernel's roof is that of its unit; one of both units reads through both 
   assert.deepEqual(roofOf(chip, "l2", Unit.Mixed), { bytes_per_s: 9, flops_per_s: 600 });
   assert.deepEqual(roofOf(chip, "l2", Unit.Vector), { bytes_per_s: 4, flops_per_s: 10 });
   assert.deepEqual(roofOf(chip, "hbm", Unit.Cube), { bytes_per_s: 2, flops_per_s: 600 });
+  const wide = { ...chip, peak_flops_per_s: Float64Array.of(75, NaN) };
+  assert.deepEqual([0, 1].map((kernel) => roofOf(wide, "hbm", Unit.Cube, kernel).flops_per_s), [75, 600]);
+  assert.equal(ofRoof(wide, "hbm", Unit.Cube, { kernels: [0], intensity: 1000, speed: 60, us: 1 }), 0.8);
   const point = { kernels: [0], intensity: 1, speed: 2, us: 1 };
   assert.equal(ofRoof(chip, "l2", Unit.Vector, point), 0.5);
   assert.equal(ofRoof(chip, "l2", Unit.Vector, { ...point, intensity: 100, speed: 10 }), 1);

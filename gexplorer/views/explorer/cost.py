@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gexplorer.cost.kernel_work import KernelWork
 from gexplorer.cost.over_fusion import over_fusion
+from gexplorer.cost.roofline import kernel_peak_flops_per_us
 from gexplorer.views.explorer.columns import Texts, floats, ints
 from gexplorer.views.explorer.course import is_comparable
 
@@ -49,6 +51,7 @@ def cost_part(subject: Subject, numbering: Numbering) -> dict[str, object] | Non
         "family": texts.column(row.family for row in rows),
         "error": floats(cost.p90(row.family) for row in rows),
         "flops": floats(row.flops or None for row in rows),
+        "peak_flops_per_s": floats(_peak(row, cost.chip) for row in rows),
         "compulsory_bytes": floats(row.cost.compulsory_bytes for row in rows),
         "hbm_bytes": floats(row.hbm_bytes for row in rows),
         "l2_bytes": floats(float(row.cost.l2_bytes[0]) for row in rows),
@@ -90,6 +93,11 @@ def bandwidths_of(chip: Chip) -> list[dict[str, object]]:
         if path in chip.paths:
             rates[label] = cores * chip.paths[path].bytes_per_us
     return [{"label": label, "bytes_per_s": rate * 1e6} for label, rate in rates.items()]
+
+
+def _peak(row: KernelRow, chip: Chip) -> float | None:
+    """What the kernel's unit computes at most, of its element types; None where it computes nothing."""
+    return kernel_peak_flops_per_us(row.work, chip) * 1e6 or None if isinstance(row.work, KernelWork) else None
 
 
 def _tile_text(row: KernelRow) -> str | None:

@@ -317,6 +317,7 @@ export interface CostPart {
   family: Int32Array; // Text
   error: Float64Array; // p90 of the family, NaN where not known
   flops: Float64Array;
+  peak_flops_per_s: Float64Array; // of its unit, at its element types; NaN where it computes nothing
   compulsory_bytes: Float64Array;
   hbm_bytes: Float64Array;
   l2_bytes: Float64Array;

@@ -116,18 +116,19 @@ export function shapeOf(bound: string): Shape {
 }
 
 /**
- * What allows a kernel's speed: bytes a second of the paths that its unit reads through, and the unit's highest peak.
+ * What allows a kernel's speed: bytes a second of the paths that its unit reads through, and the unit's peak at its types.
  * A kernel of both units reads through both of L2's paths at once.
  */
-export function roofOf(cost: CostPart, level: "hbm" | "l2", unit: number): { bytes_per_s: number; flops_per_s: number } {
+export function roofOf(cost: CostPart, level: "hbm" | "l2", unit: number, kernel = -1): { bytes_per_s: number; flops_per_s: number } {
   const paths = cost.bandwidths.filter((one) => one.label.toLowerCase().startsWith(level));
   const rate = (end: string): number => paths.find((one) => one.label.endsWith(end))?.bytes_per_s ?? NaN;
   const widest = Math.max(0, ...paths.map((one) => one.bytes_per_s));
   const [l1, ub] = [rate("L1"), rate("UB")];
   const bytes = level === "hbm" ? widest : unit === Unit.Mixed ? l1 + ub : unit === Unit.Cube ? l1 : ub;
   const peaks = cost.peaks.filter((one) => one.label.startsWith("vector") === (unit === Unit.Vector || unit === Unit.Move));
-  const flops = (peaks.length ? peaks : cost.peaks).map((one) => one.flops_per_s);
-  return { bytes_per_s: Number.isFinite(bytes) ? bytes : widest, flops_per_s: Math.max(0, ...flops) };
+  const highest = Math.max(0, ...(peaks.length ? peaks : cost.peaks).map((one) => one.flops_per_s));
+  const own = cost.peak_flops_per_s[kernel];
+  return { bytes_per_s: Number.isFinite(bytes) ? bytes : widest, flops_per_s: own > 0 ? own : highest };
 }
 
 /** Bytes to and from HBM beyond every input and output once: something is read again, or spilled. */
@@ -150,6 +151,6 @@ export function boundsOf(cost: CostPart): { bound: string; us: number; kernels: 
 
 /** The share of its roof that a point reaches. */
 export function ofRoof(cost: CostPart, level: "hbm" | "l2", unit: number, point: Point): number {
-  const roof = roofOf(cost, level, unit);
+  const roof = roofOf(cost, level, unit, point.kernels[0]);
   return point.speed / Math.min(roof.flops_per_s, point.intensity * roof.bytes_per_s);
 }

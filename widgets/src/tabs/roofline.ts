@@ -152,7 +152,7 @@ class RooflinePanel implements Panel {
     const kernel: Column = { title: "kernel", width: "minmax(6em, 2fr)", text: (row) => name(row) + many(row), key: name };
     const us = amount({ title: "time", width: "minmax(4.8em, 1fr)", of: (row) => points[row].us, text: time, colour: (row) => `var(--gx-${UNITS[this.#units[first(row)]].name})`, rows: points.length });
     const bound = words("bound by", whole ? "5.6em" : "4.9em", (row) => cost.strings[cost.bound[first(row)]]);
-    const roof = amount({ title: "of the roof", hint: "Of what memory and the highest peak of its unit allow at this intensity", width: "5.7em", of: (row) => this.#ofRoof(cost, points[row]), text: share });
+    const roof = amount({ title: "of the roof", hint: "Of what memory, and its unit's peak at its element types, allow at this intensity", width: "5.7em", of: (row) => this.#ofRoof(cost, points[row]), text: share });
     if (!whole) return [kernel, us, roof, bound];
     return [
       kernel,

@@ -316,7 +316,7 @@ export class RooflinePicture {
 
   /** A dotted line up to the roof that holds the kernel back. */
   #distance(c: CanvasRenderingContext2D, p: Palette, plot: Plot, point: Point, x: Scale, y: Scale): void {
-    const roof = roofOf(this.#cost as CostPart, this.#level, this.#units[point.kernels[0]]);
+    const roof = roofOf(this.#cost as CostPart, this.#level, this.#units[point.kernels[0]], point.kernels[0]);
     const at = x.to(point.intensity);
     c.strokeStyle = p.ink;
     c.setLineDash([2, 3]);
