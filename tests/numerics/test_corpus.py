@@ -48,10 +48,10 @@ def test_every_step_agrees(path, formats):
 @pytest.mark.parametrize("preset", ["unconfigured", "ge"])
 def test_running_the_passes_again_changes_nothing(path, preset):
     from gexplorer.passes.base import Context
-    from gexplorer.passes.manager import chosen_passes, run_passes
+    from gexplorer.passes.manager import run_passes
 
-    once = compile(path, preset=preset).graph
-    again = run_passes(once, chosen_passes({}, preset), Context())
+    found = compile(path, preset=preset)
+    again = run_passes(found.graph, found.plan.passes, Context())
     # folded batch normalisations leave a few equal constants
     allowed = {"constant_merging"} if preset == "ge" else set()
     assert {step.name: len(step.rewrites) for step in again if step.changed and step.name not in allowed} == {}

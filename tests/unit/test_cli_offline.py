@@ -176,7 +176,7 @@ def test_info_of_a_real_model_of_cann(folder):
         (("run", "none.om", "--random", "0"), "No such file"),
         (("run", "mlp.om", "--random", "0", "--outputs", "no/such/out.npz"), "there is no folder"),
         (("info", "one.npy"), "not an offline model"),
-        (("info", "."), "Is a directory"),
+        (("info", "."), "not a file"),
         (("atc", "--mode=1"), "wants --om=FILE.om"),
         (("atc", "--model=x.onnx"), "wants --model=FILE and --output=NAME"),
         (("atc", "--model=x.pb", "--framework=3", "--output=x"), "TensorFlow is not read"),

@@ -70,7 +70,7 @@ def test_the_command_says_what_it_cannot_price(tmp_path):
     assert "makespan      unknown  no kernel has a time" in free
     assert "--shape x:1,4" in free
     (tmp_path / "partly.onnx").write_bytes(parser.parse_model(PARTLY).SerializeToString())
-    assert "counted as 0 us; the times are lower bounds" in run(str(tmp_path / "partly.onnx")).stdout
+    assert "counted as 0 µs; the times are lower bounds" in run(str(tmp_path / "partly.onnx")).stdout
     result = run(MODEL, "--streams", "none")
     assert result.exit_code == 1
     assert result.stderr.startswith("gexplorer: streams: ")
