@@ -105,7 +105,7 @@ function kernels({ kernels: found }: Differing): HTMLElement | null {
   if (!found) return null;
   return section(
     "Kernels to compile again",
-    h("p", { class: "gx-sentence" }, h("b", { text: found.fresh ? `${count(found.fresh)} of ${count(found.distinct)}` : `None of ${count(found.distinct)}` }), found.fresh ? " kernel designs are not among the first’s: another shape, type or attribute." : " distinct kernels: the first has them all."),
+    h("p", { class: "gx-sentence" }, h("b", { text: found.fresh ? `${count(found.fresh)} of ${count(found.distinct)}` : `None of ${count(found.distinct)}` }), found.fresh ? " kernel designs are not among the first’s: another shape, type or attribute." : " kernel designs: the first has them all."),
     found.types.length ? h("p", { class: "gx-muted", text: found.types.map(({ type, count: times }) => (times > 1 ? `${type} × ${count(times)}` : type)).join(", ") }) : null,
   );
 }
