@@ -82,9 +82,10 @@ def markdown(
         "# Measured",
         "Written by `make bench ARGS=--write`; do not edit. CPU seconds are user and system time of one call in a "
         "process of its own: read the file, optimise. Every tool is given a model of one block first, so that "
-        "imports and other first-time costs do not count. For gexplorer that is `gexplorer.compile`: reading and all "
-        "general passes (preset `unconfigured`), in the second row all fusion rules too; every step kept. Quick runs "
-        "are the median of three. A run may use "
+        "imports and other first-time costs do not count. For gexplorer that is reading and all general passes (preset "
+        "`unconfigured`), in the second row all fusion rules too, every step kept; in the third `gexplorer.compile`, "
+        "which also plans memory, writes and prices kernels, schedules and validates. Quick runs are the median of "
+        "three. A run may use "
         f"{limits.cpu_seconds} s CPU and {memory} of memory. Nodes are those of the outermost graph, Constant nodes "
         "apart.",
         "The zoo's models have no weight bytes. Tools that do not start without a weight file get one of zeros that "
