@@ -43,16 +43,12 @@ from gexplorer.validation.stage import validate
 from gexplorer.validation.steps import validation_steps
 
 if TYPE_CHECKING:
-    import onnx
-    import onnx_ir
-
     from gexplorer.execution.program import Program
+    from gexplorer.frontends.load import ModelLike
     from gexplorer.jupyter.explorer import Explorer, PanelWidget
     from gexplorer.offline.constants import Weights
     from gexplorer.render.variants import Wanted
     from gexplorer.views.why import Misses
-
-    ModelLike = str | Path | onnx.ModelProto | onnx_ir.Model
 
 # Steps of the parse stage: read, infer_shapes.
 PARSE_STEPS = 2
@@ -411,8 +407,8 @@ def _cost(
     if options.tiling_mode != "library":
         return cost_of(memory.graph, chip, tiling=options.tiling_mode, tiles=kernels.tile_of, launched=names)
     known = context.judge.costs if isinstance(context.judge, Price) else None
-    if known is None and previous is not None and previous.cost.chip == chip:
-        known = previous.cost.costs.continued() if previous.options.tiling_mode == "library" else None
+    if known is None and previous is not None and previous.cost.chip == chip and previous.cost.costs.tiler is None:
+        known = previous.cost.costs.continued()
     return cost_of(memory.graph, chip, costs=known, launched=names)
 
 

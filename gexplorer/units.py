@@ -12,13 +12,7 @@ def count_text(count: int) -> str:
 
 def bytes_text(size_bytes: float) -> str:
     """A size in B, KiB, MiB, GiB or TiB with three digits: ``95.8 MiB``."""
-    if size_bytes < 1024:
-        return f"{size_bytes:.0f} B"
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
-        size_bytes /= 1024
-        if size_bytes < 999.5 or unit == "TiB":
-            return f"{_three_digits(size_bytes)} {unit}"
-    raise AssertionError("unreachable")
+    return f"{size_bytes:.0f} B" if size_bytes < 1024 else _scaled(size_bytes, 1024, ("KiB", "MiB", "GiB", "TiB"))
 
 
 def time_text(seconds: float) -> str:
@@ -35,11 +29,7 @@ def operations_text(operations: float) -> str:
     """Floating-point operations in FLOP, kFLOP to TFLOP with three digits: ``22.5 GFLOP``."""
     if operations < 999.5:
         return f"{operations:.0f} FLOP"
-    for unit in ("kFLOP", "MFLOP", "GFLOP", "TFLOP"):
-        operations /= 1000
-        if operations < 999.5 or unit == "TFLOP":
-            return f"{_three_digits(operations)} {unit}"
-    raise AssertionError("unreachable")
+    return _scaled(operations, 1000, ("kFLOP", "MFLOP", "GFLOP", "TFLOP"))
 
 
 def plural_text(number: int, noun: str, several: str = "") -> str:
@@ -78,6 +68,15 @@ def shortened(text: str, length: int) -> str:
         return text
     head = (length - 1) // 3
     return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
+
+
+def _scaled(value: float, step: int, units: tuple[str, ...]) -> str:
+    """In the first unit, each so many times the one before it, in which it has three digits; else in the last."""
+    for unit in units[:-1]:
+        value /= step
+        if value < 999.5:
+            return f"{_three_digits(value)} {unit}"
+    return f"{_three_digits(value / step)} {units[-1]}"
 
 
 def _three_digits(number: float) -> str:
